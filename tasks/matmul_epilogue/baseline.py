@@ -5,9 +5,9 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
-BLOCK_M = 128  # tunable: 128, 256, 512, 1024
+BLOCK_M = 128  # tunable: 128, 256, 512, 1024, 2048
 BLOCK_N = 128  # tunable: 128, 256, 512, 1024
-BLOCK_K = 128  # tunable: 128, 256, 512, 1024, 2048
+BLOCK_K = 128  # tunable: 128, 512, 1024, 2048
 
 
 def _kernel(x_ref, weight_ref, bias_ref, out_ref, acc_ref, *, inner, block_k):
