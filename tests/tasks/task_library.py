@@ -116,7 +116,8 @@ def run_plain(computation, dynamic, static):
 
 def run_interpreted(computation, dynamic, static):
     # The value True, in place of InterpretParams, selects the interpreter that is compiled as ordinary XLA code.
-    with pltpu.force_tpu_interpret_mode(True):
+    # Kernels that ask for the chip while they are traced, as emit_pipeline does, need one here too.
+    with pretended_device(), pltpu.force_tpu_interpret_mode(True):
         return jax.device_get(jitted(computation, dynamic, static)(*dynamic))
 
 
