@@ -57,8 +57,9 @@ def from_hardware(hardware: Mapping[str, Any]) -> Chip:
   if not isinstance(entry, Mapping):
     raise KeyError("hardware: field chip must be an entry of the hardware file")
   name = str(entry.get("name", "unnamed"))
-  devices = _number(entry, "devices_per_chip", name)
   cores_per_chip = _number(entry, "tensorcores_per_chip", name)
+  unfused = entry.get("megacore") is False  # then each core is a device of its own
+  devices = cores_per_chip if unfused and "devices_per_chip" not in entry else _number(entry, "devices_per_chip", name)
   matrix = entry.get("mxu") or {}
   edge = int(_number(matrix, "size", name + " mxu"))
   units = _number(matrix, "count_per_core", name + " mxu")

@@ -24,10 +24,11 @@ def registers(shape: tuple[int, ...], bits: int = 32) -> float:
   if not shape:
     return 1.0
   rows = shape[-2] if len(shape) > 1 else 1
-  count = -(-rows // 8) * -(-shape[-1] // 128)
+  packing = max(1, 32 // bits)
+  count = -(-rows // (8 * packing)) * -(-shape[-1] // 128) * max(1, bits // 32)
   for size in shape[:-2]:
     count *= size
-  return count * min(1.0, bits / 32) if rows >= 8 * 32 // max(bits, 4) else float(count)
+  return float(count)
 
 
 def padded_bytes(shape: tuple[int, ...], bits: int, sublane_tile: Mapping[int, int]) -> int:

@@ -1,0 +1,160 @@
+"""Values of small operands, computed on the CPU from the part of the module that feeds them.
+
+Only StableHLO arithmetic runs: a custom call, a kernel or a collective in that part means that the values are not to be had.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Sequence
+
+import jax
+from jax import export
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func, stablehlo
+from jaxlib.mlir.passmanager import PassManager
+import numpy as np
+
+from maxkernel_runner.estimate.graph import Node, Program, Tensor
+from maxkernel_runner.estimate.module import LoadedModule
+
+_MAX_ELEMENTS = 1 << 24
+_FORBIDDEN = ("custom_call", "all_reduce", "all_gather", "all_to_all", "collective", "send", "recv", "infeed", "outfeed", "rng",
+              "partition_id", "replica_id")
+_NUMPY_TYPES = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui16": np.uint16,
+                "ui32": np.uint32, "ui64": np.uint64, "f16": np.float16, "f32": np.float32, "f64": np.float64}
+
+
+class Unavailable(Exception):
+  """The message says why the values cannot be had."""
+
+
+def _names(operation: ir.Operation) -> set[str]:
+  found = {operation.name}
+  for region in operation.regions:
+    for block in region.blocks:
+      for inner in block.operations:
+        found |= _names(inner.operation)
+  return found
+
+
+def _slice(program: Program, wanted: list[int]) -> tuple[list[Node], set[int]]:
+  """Nodes that the wanted values need, in order, and the arguments among their leaves."""
+  needed = set(wanted)
+  chosen: list[Node] = []
+  for node in reversed(program.nodes):
+    if any(result in needed for result in node.results):
+      chosen.append(node)
+      needed.update(node.operands)
+      needed.update(_captured(node))
+  made = {result for node in chosen for result in node.results}
+  return chosen[::-1], needed - made
+
+
+def _captured(node: Node) -> set[int]:
+  """Values of the enclosing program that a branch or loop body uses without taking them as operands."""
+  used: set[int] = set()
+  for body in node.bodies:
+    inner = set(body.arguments)
+    for child in body.nodes:
+      used.update(operand for operand in child.operands if operand not in inner)
+      used.update(value for value in _captured(child) if value not in inner)
+      inner.update(child.results)
+    used.update(value for value in body.results if value not in inner)
+  return used
+
+
+def _numpy_type(element: str):
+  if element in _NUMPY_TYPES:
+    return np.dtype(_NUMPY_TYPES[element])
+  import jax.numpy as jnp
+
+  if element == "bf16":
+    return np.dtype(jnp.bfloat16)
+  raise Unavailable(f"element type {element} is not supported for values")
+
+
+def evaluate(loaded: LoadedModule, program: Program, types: dict[int, Tensor], wanted: list[int],
+             arguments: Sequence[np.ndarray | None]) -> dict[int, np.ndarray]:
+  """Raises Unavailable with the reason."""
+  nodes, leaves = _slice(program, wanted)
+  values = dict(zip(program.arguments, arguments))
+  outside = leaves - set(program.arguments)
+  if outside:
+    raise Unavailable("they are carried by a loop around the kernel")
+  for leaf in sorted(leaves):
+    if values.get(leaf) is None:
+      raise Unavailable(f"they depend on argument {program.arguments.index(leaf)}, whose values are not given")
+  for node in nodes:
+    names = _names(node.operation)
+    bad = next((name for name in names if any(word in name for word in _FORBIDDEN)), None)
+    if bad:
+      raise Unavailable(f"they depend on {bad}")
+    if any(int(np.prod(t.shape, dtype=np.int64)) > _MAX_ELEMENTS for t in node.types):
+      raise Unavailable("they are computed through arrays that are too large")
+    if node.name == "stablehlo.while" and node.trips is None and not _short(node):
+      raise Unavailable("they depend on a loop whose length is not known")
+  ordered = sorted(leaves)
+  result = {value: np.asarray(values[value]) for value in wanted if value in leaves}
+  computed = [value for value in wanted if value not in leaves]
+  if computed:
+    artifact = _build(loaded, nodes, ordered, computed, types)
+    result.update(zip(computed, _run(artifact, [values[leaf] for leaf in ordered], [types[leaf] for leaf in ordered],
+                                     [types[value] for value in computed])))
+  return result
+
+
+def _short(node: Node) -> bool:
+  return all(int(np.prod(t.shape, dtype=np.int64)) <= 1 << 16 for t in node.types)
+
+
+def _build(loaded: LoadedModule, nodes: list[Node], inputs: list[int], outputs: list[int], types: dict[int, Tensor]) -> bytes:
+  """A module of its own with the sliced operations, calls inlined."""
+  with loaded.context, ir.Location.unknown():
+    module = ir.Module.create()
+    element = lambda t: ir.RankedTensorType.get(t.shape, ir.Type.parse(t.element))
+    kind = ir.FunctionType.get([element(types[i]) for i in inputs], [element(types[o]) for o in outputs])
+    with ir.InsertionPoint(module.body):
+      main = func.FuncOp("main", kind, visibility="public")
+      block = main.add_entry_block()
+    environment: dict[int, ir.Value] = dict(zip(inputs, block.arguments))
+    with ir.InsertionPoint(block):
+      for node in nodes:
+        clone = node.operation.clone()
+        for position, operand in enumerate(node.operands):
+          clone.operands[position] = environment[operand]
+        _rewire(clone, node, environment)
+        environment.update(zip(node.results, clone.results))
+      func.ReturnOp([environment[o] for o in outputs])
+    for operation in loaded.module.body.operations:
+      if operation.operation.name == "func.func" and operation.sym_name.value != "main":
+        module.body.append(operation.operation.clone())
+    PassManager.parse("builtin.module(symbol-dce)").run(module.operation)
+    version = stablehlo.get_minimum_version()
+    return stablehlo.serialize_portable_artifact(module, version if isinstance(version, str) else version())
+
+
+def _rewire(clone: ir.Operation, node: Node, environment: dict[int, ir.Value]) -> None:
+  """A cloned branch still points at values of the original; only an own rewrite could follow them."""
+  if node.bodies and _captured(node):
+    raise Unavailable("they depend on a branch that captures other values")
+
+
+def _run(artifact: bytes, values: list, inputs: list[Tensor], outputs: list[Tensor]) -> list[np.ndarray]:
+  cpu = jax.devices("cpu")[0]
+  aval = lambda t: jax.ShapeDtypeStruct(t.shape, _numpy_type(t.element))
+  with jax.default_device(cpu):
+    template = export.export(jax.jit(lambda *leaves: leaves), platforms=["cpu"])()
+    shaped = jax.core.ShapedArray
+    exported = dataclasses.replace(
+        template, mlir_module_serialized=artifact,
+        in_avals=tuple(shaped(t.shape, _numpy_type(t.element)) for t in inputs),
+        out_avals=tuple(shaped(t.shape, _numpy_type(t.element)) for t in outputs),
+        in_tree=jax.tree_util.tree_structure((tuple(0 for _ in inputs), {})),
+        out_tree=jax.tree_util.tree_structure(tuple(0 for _ in outputs)),
+        module_kept_var_idx=tuple(range(len(inputs))),
+        in_shardings_hlo=(None,) * len(inputs), out_shardings_hlo=(None,) * len(outputs),
+    )
+    with jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64():
+      results = exported.call(*[np.asarray(v).astype(a.dtype).reshape(a.shape) for v, a in zip(values, map(aval, inputs))])
+  return [np.asarray(r) for r in results]

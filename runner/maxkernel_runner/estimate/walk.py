@@ -1,0 +1,877 @@
+"""Counts the work of a kernel body for all grid steps at once.
+
+A scalar is a Python number or, where it differs between steps, an array with one entry per step. Vectors and memories are shapes only.
+Conditions on known scalars are evaluated per step; the rest follows the dearer branch and says so.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maxkernel_runner.estimate.description import Dot, ITEM_BITS, Timeline, Transfer, Work, registers
+from maxkernel_runner.estimate.mosaic import Block, Function, Operation, Type
+
+# Operations walked before a loop is extrapolated from its last iteration.
+_BUDGET = 250_000
+_MAX_EVENTS = 200_000
+
+
+@dataclass(frozen=True)
+class Unknown:
+  """A scalar without a value. kind: "value" if a caller could supply it, "data" if only the device knows, "loop" inside a counted loop."""
+
+  kind: str
+  reason: str = ""
+
+
+@dataclass
+class Vector:
+  shape: tuple[int, ...]
+  element: str
+  rows: bool = True  # whether values differ along the second minor dimension
+  lanes: bool = True  # and along the minor one
+  from_dot: bool = False
+  constant: bool = False
+
+  @property
+  def bits(self) -> int:
+    return 32 if self.element == "i1" else ITEM_BITS.get(self.element, 32)
+
+  def distinct(self, bits: int | None = None) -> float:
+    """Registers that hold different values; the compiler computes equal ones once."""
+    shape = list(self.shape)
+    if shape and not self.lanes:
+      shape[-1] = 1
+    if len(shape) > 1 and not self.rows:
+      shape[-2] = 1
+    return registers(tuple(shape), self.bits if bits is None else bits)
+
+
+@dataclass
+class Reference:
+  root: int
+  shape: tuple[int, ...]
+  element: str
+  space: str
+  offsets: list = field(default_factory=list)  # per dimension of the root
+  kept: list[int] = field(default_factory=list)  # root dimensions that are left
+
+  def key(self) -> object:
+    return (self.root, tuple(tuple(o.tolist()) if isinstance(o, np.ndarray) else o for o in self.offsets))
+
+
+def whole(root: int, kind: Type) -> Reference:
+  return Reference(root, kind.shape, kind.element, kind.space, [0] * len(kind.shape), list(range(len(kind.shape))))
+
+
+@dataclass
+class Counts:
+  work: Work = field(default_factory=Work)
+  chained: object = 0.0
+  own_dma_bytes: object = 0.0
+  exposed_dma_bytes: object = 0.0
+  own_dma_count: object = 0.0
+  events: list = field(default_factory=list)
+  pending: Work = field(default_factory=Work)  # work since the last event
+
+
+# Uses per register of result. Divisions and roots: an approximation from the transcendental unit, then refinement on the ALUs.
+_ALU = {
+    **dict.fromkeys(
+        ("arith.addf arith.subf arith.mulf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf arith.negf arith.addi arith.subi"
+         " arith.andi arith.ori arith.xori arith.shli arith.shrsi arith.shrui arith.cmpf arith.cmpi arith.select arith.maxsi arith.minsi"
+         " arith.maxui arith.minui math.absf math.absi math.floor math.ceil math.fma tpu.create_mask tpu.mask_cast"
+         " tpu.broadcast_in_sublanes").split(), 1.0),
+    **dict.fromkeys("arith.muli math.round math.roundeven math.trunc math.copysign math.ctpop math.ctlz".split(), 3.0),
+    "arith.divf": 4.0, "arith.remf": 10.0,
+    **dict.fromkeys("arith.divsi arith.divui arith.remsi arith.remui arith.floordivsi arith.ceildivsi".split(), 20.0),
+    "math.exp": 1.0, "math.exp2": 0.0, "math.expm1": 6.0, "math.log": 1.0, "math.log2": 1.0, "math.log1p": 5.0, "math.tanh": 1.0,
+    "math.rsqrt": 0.0, "math.sqrt": 3.0, "math.powf": 4.0, "math.erf": 20.0, "math.cbrt": 10.0, "math.atan": 25.0, "math.atan2": 30.0,
+    **dict.fromkeys("math.sin math.cos math.tan math.sinh math.cosh math.asin math.acos".split(), 25.0),
+    "tpu.prng_random_bits": 20.0, "tpu.stochastic_convert": 6.0, "tpu.stochastic_convert_elementwise": 6.0,
+    "tpu.reciprocal": 0.0,
+}
+_TRANSCENDENTAL = {
+    **dict.fromkeys("arith.divf math.exp math.exp2 math.expm1 math.log math.log2 math.log1p math.tanh math.rsqrt math.sqrt"
+                    " math.cbrt tpu.reciprocal".split(), 1.0),
+    "math.powf": 2.0,
+}
+_CONVERSIONS = frozenset(
+    "arith.extf arith.truncf arith.sitofp arith.uitofp arith.fptosi arith.fptoui arith.extsi arith.extui arith.trunci arith.scaling_truncf"
+    " tpu.extf tpu.truncf tpu.sitofp tpu.uitofp tpu.fptosi tpu.fptoui tpu.pack_elementwise tpu.unpack_elementwise tpu.pack_subelements"
+    " tpu.unpack_subelements".split())
+_FREE = frozenset(
+    "tpu.bitcast arith.bitcast vector.bitcast arith.index_cast arith.index_castui tpu.bitcast_vreg tpu.repeat tpu.assume_layout"
+    " tpu.erase_memref_layout tpu.trace_start tpu.trace_stop tpu.trace_value tpu.log tpu.log_buffer cf.assert tpu.prng_set_seed_32"
+    " tpu.roll_vectors tpu.unroll_vectors tpu.assume_multiple scf.yield tpu.yield func.return scf.condition scf.reduce".split())
+_LOADS = frozenset("vector.load vector.transfer_read tpu.load tpu.vector_load tpu.strided_load tpu.shuffled_load vector.maskedload".split())
+_STORES = frozenset(
+    "vector.store vector.transfer_write tpu.store tpu.vector_store tpu.strided_store tpu.shuffled_store vector.maskedstore".split())
+_CROSS_LANE = {"tpu.rotate": 1.0, "tpu.dynamic_rotate": 1.0, "tpu.dynamic_gather": 2.0, "tpu.gather": 2.0, "tpu.sublane_shuffle": 1.0,
+               "tpu.relayout": 2.0, "tpu.pack_vmsk": 1.0, "vector.shuffle": 2.0, "vector.interleave": 2.0}
+_TRANSPOSE_CYCLES = 1.22  # per register; the same figure as the model's fitted class
+_REMOTE = re.compile(r"tpu\.(sem_barrier|barrier)$")
+
+
+def _divide(a, b):
+  """Integer division that truncates, as the hardware does; lanes that divide by zero are not executed."""
+  b = np.where(np.asarray(b) == 0, 1, b)
+  quotient = np.abs(a) // np.abs(b)
+  return quotient * np.sign(a) * np.sign(b)
+
+
+_SCALAR = {
+    "arith.addi": lambda a, b: a + b, "arith.subi": lambda a, b: a - b, "arith.muli": lambda a, b: a * b,
+    "arith.addf": lambda a, b: a + b, "arith.subf": lambda a, b: a - b, "arith.mulf": lambda a, b: a * b,
+    "arith.divsi": _divide, "arith.divui": _divide,
+    "arith.remsi": lambda a, b: a - _divide(a, b) * b, "arith.remui": lambda a, b: a - _divide(a, b) * b,
+    "arith.floordivsi": lambda a, b: a // np.where(np.asarray(b) == 0, 1, b),
+    "arith.ceildivsi": lambda a, b: -(-a // np.where(np.asarray(b) == 0, 1, b)),
+    "arith.maxsi": np.maximum, "arith.minsi": np.minimum, "arith.maxui": np.maximum, "arith.minui": np.minimum,
+    "arith.andi": lambda a, b: a & b, "arith.ori": lambda a, b: a | b, "arith.xori": lambda a, b: a ^ b,
+    "arith.shli": lambda a, b: a << b, "arith.shrsi": lambda a, b: a >> b, "arith.shrui": lambda a, b: a >> b,
+    "arith.maximumf": np.maximum, "arith.minimumf": np.minimum, "arith.negf": lambda a: -a,
+    "arith.extui": lambda a: a + 0 if not isinstance(a, (bool, np.bool_)) else int(a), "arith.extsi": lambda a: a, "arith.trunci": lambda a: a,
+    "arith.index_cast": lambda a: a, "arith.index_castui": lambda a: a, "arith.extf": lambda a: a, "arith.truncf": lambda a: a,
+    "arith.sitofp": lambda a: a, "arith.uitofp": lambda a: a, "arith.fptosi": lambda a: np.trunc(a),
+    "arith.bitcast": lambda a: Unknown("data", "bit cast"), "tpu.assume_multiple": lambda a, *_: a,
+    "math.absi": np.abs,
+}
+# arith.cmpi predicates by number: eq ne slt sle sgt sge ult ule ugt uge.
+_COMPARE = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.less, np.less_equal, np.greater,
+            np.greater_equal)
+_COMPARE_NAMES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7, "ugt": 8, "uge": 9}
+
+
+def _plain(value):
+  """Scalars that do not differ between steps as Python numbers: an order of magnitude faster than numpy scalars."""
+  if isinstance(value, np.ndarray) and value.ndim == 0 or isinstance(value, np.generic):
+    return value.item()
+  return value
+
+
+def _unknown(*values) -> Unknown | None:
+  found = [v for v in values if isinstance(v, Unknown)]
+  for kind in ("value", "data", "loop"):
+    for value in found:
+      if value.kind == kind:
+        return value
+  return found[0] if found else None
+
+
+def _product(shape) -> int:
+  return math.prod(shape)
+
+
+class Walker:
+  """Walks one body for `lanes` steps. `prefer` decides conditions on missing values: "high" takes the dearer branch, "low" the cheaper."""
+
+  def __init__(self, lanes: int, *, known: dict[int, np.ndarray] | None = None, missing: dict[int, str] | None = None,
+               bounds: tuple = (), prefer: str = "high"):
+    self.lanes = lanes
+    self.known = known or {}  # root -> values of scalar memory
+    self.missing = missing or {}  # root -> why its values are not known
+    self.bounds = bounds
+    self.prefer = prefer
+    self.environment: dict[int, object] = {}
+    self.weight: float | np.ndarray = 1.0
+    self.counts = Counts()
+    self.flags: set[str] = set()
+    self.absent = ""
+    self.missing_used = ""  # the reason of a missing value that decided something
+    self.clocked = lanes == 1
+    self.spent = 0
+    self.scratch_scalars: dict[tuple, object] = {}
+    self.tainted: set[int] = set()  # memories that hold what came from a matmul
+    self.temporaries = 0
+    self.transfer_started: dict[object, int] = {}
+    self.serial = 0
+
+  # -- recording
+
+  def _vector(self, name: str, count: float) -> None:
+    if count:
+      self.serial += 1
+      target = self.counts.pending if self.clocked else self.counts.work
+      target.add_vector(name, count * self.weight)
+
+  def _alu(self, vector: Vector, uses: float) -> None:
+    if uses:
+      self._vector("alu_narrow" if vector.bits < 32 else "alu", uses * vector.distinct())
+
+  def _flush(self) -> None:
+    pending = self.counts.pending
+    if pending.dots or pending.vector:
+      self.counts.events.append(pending)
+      self.counts.pending = Work()
+
+  # -- running
+
+  def run(self, function: Function, arguments: list) -> list:
+    self.environment.update(zip(function.block.arguments, arguments))
+    results = self._block(function.block)
+    if self.clocked:
+      self._finish()
+    return results
+
+  def _finish(self) -> None:
+    transfers = any(isinstance(event, Transfer) for event in self.counts.events)
+    if transfers:
+      self._flush()
+      return
+    merged = self.counts.pending
+    for event in self.counts.events:
+      for dot, times in event.dots.items():
+        merged.add_dot(dot, times)
+      for name, count in event.vector.items():
+        merged.add_vector(name, count)
+    self.counts.work, self.counts.pending, self.counts.events = merged, Work(), []
+
+  def _block(self, block: Block, results: bool = True) -> list:
+    environment = self.environment
+    scalars = 0
+    for op in block.operations:
+      if not op.live:
+        continue
+      self.spent += 1
+      name = op.name
+      if name == "arith.constant":
+        environment[op.results[0]] = _constant(op)
+        continue
+      if op.result_types and op.result_types[0].kind == "scalar" and len(op.result_types) == 1 and not op.regions:
+        scalars += 1
+        environment[op.results[0]] = self._scalar(op)
+        continue
+      handler = _HANDLERS.get(name)
+      if handler is not None:
+        handler(self, op)
+      else:
+        self._other(op)
+    if scalars:
+      self._vector("scalar", scalars)
+    return [environment[value] for value in block.results if value in environment]
+
+  # -- scalars
+
+  def _scalar(self, op: Operation):
+    values = [self.environment.get(operand) for operand in op.operands]
+    name = op.name
+    if name == "memref.load":
+      return self._load_scalar(values[0], values[1:])
+    if name == "tpu.iteration_bound":
+      return self.bounds[int(op.attributes.get("dim", 0))] if self.bounds else Unknown("data", name)
+    if name == "tpu.core_id" or name == "tpu.subcore_id":
+      return 0
+    if name in ("vector.extract", "vector.extractelement", "vector.reduction"):
+      source = values[0] if isinstance(values[0], Vector) else None
+      if source is not None and _product(source.shape) > 1:
+        self._alu(source, 1.0)
+        self._vector("cross_lane", 2.0)
+      self._vector("scalar", 8.0)
+      return Unknown("data", "a value computed by the kernel")
+    unknown = _unknown(*values)
+    if name == "arith.select":
+      if unknown is None:
+        return _plain(np.where(values[0], values[1], values[2]))
+      if not isinstance(values[0], (Unknown, np.ndarray)):
+        return values[1] if values[0] else values[2]
+      return unknown
+    if unknown is not None:
+      return unknown
+    if any(not isinstance(v, (int, float, bool, np.ndarray, np.generic)) for v in values):
+      return Unknown("data", name)
+    if name == "arith.cmpi":
+      predicate = op.attributes.get("predicate", 0)
+      number = predicate if isinstance(predicate, int) else _COMPARE_NAMES[re.sub(r"\W", "", str(predicate))]
+      return _plain(_COMPARE[number](values[0], values[1]))
+    function = _SCALAR.get(name)
+    if function is None:
+      if name not in ("tpu.device_id", "tpu.sem_read", "arith.cmpf", "arith.divf") and not name.startswith("math."):
+        self.flags.add(f"unknown_op:{name}")
+      return Unknown("data", name)
+    try:
+      return _plain(function(*values))
+    except (TypeError, ValueError, OverflowError):
+      return Unknown("data", name)
+
+  def _load_scalar(self, reference: Reference, indices: list):
+    index = list(reference.offsets)
+    for dimension, value in zip(reference.kept, indices):
+      base = index[dimension]
+      if isinstance(value, Unknown) or isinstance(base, Unknown):
+        index[dimension] = _unknown(value, base)
+      else:
+        index[dimension] = base + value
+    unknown = _unknown(*index)
+    if unknown is not None:
+      return unknown
+    root = reference.root
+    if root in self.known:
+      values = self.known[root]
+      place = tuple(np.clip(i, 0, size - 1) for i, size in zip(index, values.shape))
+      return _plain(values[place].astype(np.int64) if values.dtype.kind in "biu" else values[place])
+    if root in self.missing:
+      return Unknown("value", self.missing[root])
+    key = (root, tuple(map(_freeze, index)))
+    return self.scratch_scalars.get(key, Unknown("data", "scalar memory that the kernel writes"))
+
+  def _store_scalar(self, op: Operation) -> None:
+    value, reference = self.environment.get(op.operands[0]), self.environment[op.operands[1]]
+    self._vector("scalar", 1.0)
+    index = [self.environment.get(operand) for operand in op.operands[2:]]
+    if _unknown(*index, *reference.offsets) is not None:
+      self.scratch_scalars = {k: v for k, v in self.scratch_scalars.items() if k[0] != reference.root}
+      return
+    place = list(reference.offsets)
+    for dimension, i in zip(reference.kept, index):
+      place[dimension] = place[dimension] + i
+    key = (reference.root, tuple(map(_freeze, place)))
+    if isinstance(self.weight, np.ndarray) and not isinstance(value, Unknown):
+      old = self.scratch_scalars.get(key, Unknown("data", "scalar memory that the kernel writes"))
+      value = old if isinstance(old, Unknown) else np.where(self.weight > 0, value, old)
+    self.scratch_scalars[key] = value
+
+  # -- control
+
+  def _with_weight(self, factor, block: Block) -> list:
+    saved = self.weight
+    self.weight = saved * factor
+    try:
+      return self._block(block)
+    finally:
+      self.weight = saved
+
+  def _if(self, op: Operation) -> None:
+    condition = self.environment.get(op.operands[0])
+    branches = [blocks[0] if blocks else None for blocks in op.regions]
+    run = lambda block, factor: self._with_weight(factor, block) if block is not None and block.operations else []
+    if isinstance(condition, Unknown) or condition is None:
+      results = self._fork(condition or Unknown("data"), branches)
+    elif isinstance(condition, np.ndarray):
+      active = np.broadcast_to(np.asarray(self.weight) > 0, condition.shape)
+      if np.all(condition[active]):
+        results = run(branches[0], 1.0)
+      elif not np.any(condition[active]):
+        results = run(branches[1] if len(branches) > 1 else None, 1.0)
+      else:
+        first = run(branches[0], condition.astype(float))
+        second = run(branches[1] if len(branches) > 1 else None, 1.0 - condition)
+        results = [_merge(condition, a, b) for a, b in zip(first, second)]
+    else:
+      results = run(branches[0] if condition else (branches[1] if len(branches) > 1 else None), 1.0)
+    self.environment.update(zip(op.results, results))
+
+  def _fork(self, condition: Unknown, branches: list[Block | None]) -> list:
+    dearer = True
+    if condition.kind == "value":
+      self.missing_used = self.missing_used or condition.reason
+      dearer = self.prefer == "high"
+    else:
+      self.flags.add("data_dependent_condition")
+    base, outcomes = self.counts, []
+    scratch = dict(self.scratch_scalars)
+    for block in branches:
+      self.counts = Counts()
+      self.scratch_scalars = dict(scratch)
+      results = self._block(block) if block is not None and block.operations else []
+      if self.clocked:
+        self._flush()
+      outcomes.append((_cost_proxy(self.counts), self.counts, results))
+    self.counts = base
+    self.scratch_scalars = {k: v for k, v in scratch.items() if self.scratch_scalars.get(k) is v}
+    chosen = (max if dearer else min)(outcomes, key=lambda outcome: outcome[0])
+    self._join(chosen[1])
+    if len(outcomes) == 2 and outcomes[0][2] and outcomes[1][2]:
+      return [a if isinstance(a, (Vector, Reference)) else (a if _same(a, b) else condition)
+              for a, b in zip(outcomes[0][2], outcomes[1][2])]
+    return chosen[2]
+
+  def _join(self, counts: Counts, times=1.0) -> None:
+    mine = self.counts
+    for dot, count in counts.work.dots.items():
+      mine.work.add_dot(dot, count * times)
+    for name, count in counts.work.vector.items():
+      mine.work.add_vector(name, count * times)
+    mine.chained = mine.chained + counts.chained * times
+    mine.own_dma_bytes = mine.own_dma_bytes + counts.own_dma_bytes * times
+    mine.exposed_dma_bytes = mine.exposed_dma_bytes + counts.exposed_dma_bytes * times
+    mine.own_dma_count = mine.own_dma_count + counts.own_dma_count * times
+    if self.clocked:
+      self._flush()
+      repeat = int(times) if np.isscalar(times) else 1
+      if counts.events and len(counts.events) * repeat + len(mine.events) > _MAX_EVENTS:
+        self.absent = self.absent or f"the kernel's own loop has more than {_MAX_EVENTS} events"
+        repeat = 1
+      mine.events.extend(counts.events * repeat)
+      for dot, count in counts.pending.dots.items():
+        mine.pending.add_dot(dot, count * times)
+      for name, count in counts.pending.vector.items():
+        mine.pending.add_vector(name, count * times)
+
+  def _for(self, op: Operation) -> None:
+    low, high, step = (self.environment.get(operand) for operand in op.operands[:3])
+    carried = [self.environment.get(operand) for operand in op.operands[3:]]
+    block = op.regions[0][0]
+    unknown = _unknown(low, high, step)
+    if unknown is not None:
+      trips = self._missing_trips(unknown)
+      self._counted(op, block, trips, carried)
+      return
+    trips = _plain(np.maximum(0, -(-(np.asarray(high) - low) // np.maximum(step, 1))))
+    if not op.repeats:
+      self._counted(op, block, trips, carried)
+      return
+    most = int(np.max(trips)) if isinstance(trips, np.ndarray) else int(trips)
+    for i in range(most):
+      active = (i < trips).astype(float) if isinstance(trips, np.ndarray) else 1.0
+      last = self.spent > _BUDGET
+      outer = self.counts
+      if last:
+        self.counts = Counts()
+      self.environment[block.arguments[0]] = low + i * step
+      self.environment.update(zip(block.arguments[1:], carried))
+      results = self._with_weight(active, block)
+      carried = [_merge(i < trips, a, b) for a, b in zip(results, carried)] if isinstance(trips, np.ndarray) else results
+      if last:
+        if self.clocked:
+          self._flush()
+        counts, self.counts = self.counts, outer
+        remaining = np.maximum(trips - i, 0)
+        self.flags.add("loop_extrapolated")
+        self._join(counts, remaining if isinstance(trips, np.ndarray) else int(remaining))
+        carried = [value if isinstance(value, (Vector, Reference)) else Unknown("loop") for value in carried]
+        break
+    self.environment.update(zip(op.results, carried))
+
+  def _missing_trips(self, unknown: Unknown) -> float:
+    if unknown.kind == "value":
+      self.missing_used = self.missing_used or unknown.reason
+      self.absent = self.absent or f"a loop's length needs {unknown.reason}"
+    elif unknown.kind == "data":
+      self.absent = self.absent or "a loop's length depends on data that only the device knows"
+    return 1.0
+
+  def _counted(self, op: Operation, block: Block, trips, carried: list) -> None:
+    """A body that costs the same in every iteration: walked once, multiplied."""
+    self.environment[block.arguments[0]] = Unknown("loop", "a loop counter")
+    start = [value if isinstance(value, (Vector, Reference)) else Unknown("loop", "carried by a loop") for value in carried]
+    self.environment.update(zip(block.arguments[1:], start))
+    results = self._with_weight(np.asarray(trips, float) if isinstance(trips, np.ndarray) else float(trips), block)
+    results = [value if isinstance(value, (Vector, Reference)) else Unknown("loop", "carried by a loop") for value in results]
+    self.environment.update(zip(op.results, results or carried))
+
+  def _while(self, op: Operation) -> None:
+    before, after = op.regions[0][0], op.regions[1][0]
+    carried = [self.environment.get(operand) for operand in op.operands]
+    saved = self.weight
+    forwarded: list = []
+    for _ in range(1_000_000):
+      self.environment.update(zip(before.arguments, carried))
+      self._block(before)
+      condition = self.environment.get(before.results[0])
+      values = [self.environment.get(value) for value in before.results[1:]]
+      if isinstance(condition, np.ndarray):
+        forwarded = [_merge(np.asarray(self.weight) > 0, a, b) for a, b in zip(values, forwarded)] if forwarded else values
+        self.weight = self.weight * condition
+        if not np.any(self.weight):
+          break
+      else:
+        forwarded = values
+        if isinstance(condition, Unknown) or condition is None:
+          self._missing_trips(condition if isinstance(condition, Unknown) else Unknown("data"))
+        elif not condition:
+          break
+      self.environment.update(zip(after.arguments, values))
+      carried = self._block(after)
+      if isinstance(condition, Unknown) or condition is None:
+        break
+      if self.spent > 4 * _BUDGET:
+        self.absent = self.absent or "a while loop is too long to be walked"
+        break
+    self.weight = saved
+    self.environment.update(zip(op.results, forwarded))
+
+  def _region(self, op: Operation) -> None:
+    for blocks in op.regions:
+      for block in blocks:
+        self.environment.update(zip(op.results, self._block(block)))
+
+  def _switch(self, op: Operation) -> None:
+    branches = [blocks[0] for blocks in op.regions if blocks]
+    results = self._fork(Unknown("data"), branches)
+    self.environment.update(zip(op.results, results))
+
+  # -- memory
+
+  def _slice(self, op: Operation) -> None:
+    source: Reference = self.environment[op.operands[0]]
+    offsets = list(source.offsets)
+    for dimension, operand in zip(source.kept, op.operands[1:]):
+      value = self.environment.get(operand)
+      base = offsets[dimension]
+      offsets[dimension] = _unknown(value, base) if _unknown(value, base) is not None else base + value
+    kind = op.result_types[0]
+    self.environment[op.results[0]] = Reference(source.root, kind.shape, kind.element, source.space, offsets, list(source.kept))
+
+  def _squeeze(self, op: Operation) -> None:
+    source: Reference = self.environment[op.operands[0]]
+    kind = op.result_types[0]
+    kept, remaining = [], list(kind.shape)
+    for dimension, size in zip(source.kept, source.shape):
+      if remaining and size == remaining[0] and not (size == 1 and len(source.shape) - len(kept) > len(remaining) + len(kept)):
+        kept.append(dimension)
+        remaining.pop(0)
+    if remaining or op.name != "tpu.memref_squeeze":
+      kept = source.kept[-len(kind.shape):] if kind.shape else []
+    self.environment[op.results[0]] = Reference(source.root, kind.shape, kind.element, source.space, list(source.offsets), kept)
+
+  def _load(self, op: Operation) -> None:
+    kind = op.result_types[0]
+    source = self.environment.get(op.operands[0])
+    vector = Vector(kind.shape, kind.element)
+    if isinstance(source, Reference):
+      vector.from_dot = source.root in self.tainted
+    factor = 2.0 if "strided" in op.name or "shuffled" in op.name else 1.0
+    self._vector("load", registers(kind.shape, vector.bits) * factor)
+    self.environment[op.results[0]] = vector
+
+  def _store(self, op: Operation) -> None:
+    value = next((v for v in map(self.environment.get, op.operands) if isinstance(v, Vector)), None)
+    target = next((v for v in map(self.environment.get, op.operands) if isinstance(v, Reference)), None)
+    if value is None:
+      self._vector("scalar", 1.0)
+      return
+    self._vector("store", registers(value.shape, value.bits) * (2.0 if "strided" in op.name or "shuffled" in op.name else 1.0))
+    if value.from_dot and target is not None:
+      self.tainted.add(target.root)
+
+  def _start(self, op: Operation) -> None:
+    references = [self.environment.get(operand) for operand in op.operands]
+    segments = op.attributes.get("operandSegmentSizes")
+    memories = [r for r in references if isinstance(r, Reference) and "semaphore" not in r.element]
+    semaphores = [r for r in references if isinstance(r, Reference) and "semaphore" in r.element]
+    if segments and len(segments) >= 5 and any(segments[4:]):
+      self.absent = self.absent or "the kernel copies to another device"
+    if "indirect" in op.name:
+      self.absent = self.absent or "the kernel uses indirect copies"
+    transferred = _copied_bytes(memories)
+    local = all(m.space in ("vmem", "smem") for m in memories[:2])
+    key = semaphores[-1].key() if semaphores else "none"
+    self._vector("scalar", 8.0)
+    self.flags.add("own_copies")
+    if self.clocked:
+      self._flush()
+      if self.weight == 1.0:
+        self.counts.events.append(Transfer("start", key, 0.0 if local else transferred))
+      return
+    self.transfer_started[key] = self.serial
+    self.counts.own_dma_bytes = self.counts.own_dma_bytes + (0.0 if local else transferred) * self.weight
+    self.counts.own_dma_count = self.counts.own_dma_count + self.weight
+
+  def _wait(self, op: Operation) -> None:
+    references = [self.environment.get(operand) for operand in op.operands]
+    semaphore = next((r for r in references if isinstance(r, Reference) and "semaphore" in r.element), None)
+    key = semaphore.key() if semaphore is not None else "none"
+    before = self.serial
+    if self.clocked:
+      self._flush()
+      self.counts.events.append(Transfer("wait", key, 0.0))
+    elif self.transfer_started.get(key, -1) >= 0:
+      work_between = before - self.transfer_started.pop(key)
+      memories = [r for r in references if isinstance(r, Reference) and "semaphore" not in r.element]
+      if work_between <= 4:  # nothing but the bookkeeping of the copy itself
+        moved = _copied_bytes(memories) * self.weight
+        self.counts.exposed_dma_bytes = self.counts.exposed_dma_bytes + moved
+        self.counts.own_dma_bytes = self.counts.own_dma_bytes - moved
+    self._vector("scalar", 4.0)
+
+  def _signal(self, op: Operation) -> None:
+    self.flags.add("semaphores")
+    self._vector("scalar", 20.0)
+    if _REMOTE.search(op.name):
+      self.absent = self.absent or "the kernel synchronises with other devices"
+
+  # -- vectors
+
+  def _inputs(self, op: Operation) -> list[Vector]:
+    return [v for v in map(self.environment.get, op.operands) if isinstance(v, Vector)]
+
+  def _result(self, op: Operation, **changes) -> Vector:
+    kind = op.result_types[0]
+    inputs = self._inputs(op)
+    vector = Vector(kind.shape, kind.element, rows=any(v.rows for v in inputs), lanes=any(v.lanes for v in inputs),
+                    from_dot=any(v.from_dot for v in inputs))
+    for name, value in changes.items():
+      setattr(vector, name, value)
+    self.environment[op.results[0]] = vector
+    return vector
+
+  def _elementwise(self, op: Operation) -> None:
+    vector = self._result(op)
+    widest = vector
+    if op.name in ("arith.cmpf", "arith.cmpi"):
+      source = self._inputs(op)[0]
+      widest = Vector(source.shape, source.element, rows=vector.rows, lanes=vector.lanes)
+    uses = _ALU[op.name]
+    if op.name == "tpu.reciprocal" and not op.attributes.get("approx", False):
+      uses = 4.0
+    self._alu(widest, uses)
+    special = _TRANSCENDENTAL.get(op.name)
+    if special:
+      suffix = "_narrow" if widest.bits < 32 else ""
+      self._vector("transcendental" + suffix, special * widest.distinct())
+
+  def _convert(self, op: Operation) -> None:
+    vector = self._result(op)
+    self._vector("alu", vector.distinct(32))
+
+  def _free(self, op: Operation) -> None:
+    for result, kind in zip(op.results, op.result_types):
+      if kind.kind == "vector":
+        self._result(op)
+      elif kind.kind == "memref":
+        self.environment[result] = self.environment.get(op.operands[0])
+      else:
+        self.environment[result] = Unknown("data", op.name)
+
+  def _broadcast(self, op: Operation) -> None:
+    kind = op.result_types[0]
+    source = self.environment.get(op.operands[0])
+    if not isinstance(source, Vector):
+      self.environment[op.results[0]] = Vector(kind.shape, kind.element, rows=False, lanes=False)
+      return
+    lanes = source.lanes and bool(source.shape) and source.shape[-1] > 1
+    rows = source.rows and len(source.shape) > 1 and source.shape[-2] > 1
+    vector = self._result(op, rows=rows, lanes=lanes)
+    if source.shape and source.shape[-1] == 1 and kind.shape[-1] > 1 and source.rows:
+      self._vector("cross_lane", vector.distinct())
+    elif rows != source.rows:
+      self._alu(vector, 1.0)
+
+  def _shape_cast(self, op: Operation) -> None:
+    source, kind = self._inputs(op)[0], op.result_types[0]
+    squeezed = [size for size in source.shape if size != 1]
+    same = squeezed == [size for size in kind.shape if size != 1]
+    minor = source.shape[-1:] == kind.shape[-1:]
+    tile = 8 * max(1, 32 // source.bits)
+    rows = lambda shape: shape[-2] if len(shape) > 1 else 1
+    aligned = minor and rows(source.shape) % tile == 0 and rows(kind.shape) % tile == 0
+    vector = self._result(op)
+    if source.shape[-2:] != kind.shape[-2:]:
+      vector.rows = vector.lanes = True
+    if not (same or aligned) and _product(source.shape) > 1:
+      self.flags.add("relayout")
+      self._vector("cross_lane", 2.0 * vector.distinct())
+
+  def _reduce(self, op: Operation) -> None:
+    source, kind = self._inputs(op)[0], op.result_types[0]
+    dims = op.attributes.get("reduction_dims") or op.attributes.get("dims") or op.attributes.get("dim") or [len(source.shape) - 1]
+    dims = [dims] if isinstance(dims, int) else [int(d) for d in (re.findall(r"-?\d+", dims) if isinstance(dims, str) else dims)]
+    rank = len(source.shape)
+    factor = 3.0 if "index" in op.name else 1.0
+    self._alu(source, factor)
+    folded = Vector(source.shape, source.element, rows=source.rows, lanes=source.lanes)
+    if rank - 1 in dims:
+      folded.lanes = False
+    if rank - 2 in dims:
+      folded.rows = False
+    if rank - 1 in dims:
+      self._vector("cross_lane", 2.0 * factor * folded.distinct(32))
+    if rank - 2 in dims:
+      self._vector("cross_lane", 3.0 * factor * folded.distinct(32))
+      self._alu(folded, 3.0 * factor)
+    self.environment[op.results[0]] = Vector(kind.shape, kind.element, from_dot=source.from_dot)
+
+  def _iota(self, op: Operation) -> None:
+    kind = op.result_types[0]
+    dims = op.attributes.get("dimensions", op.attributes.get("dimension", [len(kind.shape) - 1]))
+    dims = [dims] if isinstance(dims, int) else [int(d) for d in (re.findall(r"\d+", dims) if isinstance(dims, str) else dims)]
+    rank = len(kind.shape)
+    vector = Vector(kind.shape, kind.element, rows=rank - 2 in dims, lanes=rank - 1 in dims)
+    self.environment[op.results[0]] = vector
+    self._alu(vector, 1.0)
+
+  def _transpose(self, op: Operation) -> None:
+    vector = self._result(op)
+    source = self._inputs(op)[0]
+    vector.rows, vector.lanes = source.lanes, source.rows
+    if source.shape[-1] != vector.shape[-1] or source.shape[-2:] != vector.shape[-2:] or len(source.shape) == 2:
+      self._vector("cross_lane", _TRANSPOSE_CYCLES * vector.distinct())
+
+  def _concatenate(self, op: Operation) -> None:
+    vector = self._result(op)
+    dim = op.attributes.get("dimension", 0)
+    rank = len(vector.shape)
+    dim = dim if dim >= 0 else rank + dim
+    tile = 128 if dim == rank - 1 else (8 * max(1, 32 // vector.bits) if dim == rank - 2 else 1)
+    inputs = self._inputs(op)
+    if any(v.shape[dim] % tile for v in inputs):
+      self._vector("cross_lane", vector.distinct())
+    if any(v is not inputs[0] for v in inputs) and dim == rank - 1:
+      vector.lanes = True
+
+  def _extract(self, op: Operation) -> None:
+    vector = self._result(op)
+    offsets = op.attributes.get("offsets") or op.attributes.get("static_position") or []
+    if op.name == "vector.extract_strided_slice" and len(offsets) >= 1:
+      tiles = [1] * (len(offsets) - 2) + [8 * max(1, 32 // vector.bits), 128]
+      if any(int(o) % t for o, t in zip(offsets[-len(tiles):], tiles[-len(offsets):]) if isinstance(o, int)):
+        self._vector("cross_lane", vector.distinct())
+
+  def _cross(self, op: Operation) -> None:
+    vector = self._result(op)
+    self._vector("cross_lane", _CROSS_LANE[op.name] * vector.distinct())
+
+  def _matmul(self, op: Operation) -> None:
+    lhs, rhs, accumulator = (self.environment[operand] for operand in op.operands[:3])
+    kind = op.result_types[0]
+    dot = _dot(op, lhs, rhs, kind, self)
+    self.serial += 1
+    target = self.counts.pending if self.clocked else self.counts.work
+    target.add_dot(dot, self.weight)
+    out = Vector(kind.shape, kind.element, from_dot=True)
+    if isinstance(accumulator, Vector) and not accumulator.constant and (accumulator.rows or accumulator.lanes):
+      self._alu(out, 1.0)
+    chained = [v for v in (lhs, rhs) if v.from_dot]
+    if chained:
+      self.counts.chained = self.counts.chained + self.weight
+      for operand in chained:
+        self.temporaries = max(self.temporaries, _product(operand.shape) * (4 + operand.bits // 8))
+    self.environment[op.results[0]] = out
+
+  def _other(self, op: Operation) -> None:
+    name = op.name
+    if name in _ALU:
+      self._elementwise(op)
+    elif name in _CONVERSIONS:
+      self._convert(op)
+    elif name in _FREE:
+      self._free(op)
+    elif name in _CROSS_LANE:
+      self._cross(op)
+    else:
+      self._unknown(op)
+
+  def _unknown(self, op: Operation) -> None:
+    self.flags.add(f"unknown_op:{op.name}")
+    for blocks in op.regions:
+      for block in blocks:
+        self.environment.update((argument, Unknown("data", op.name)) for argument in block.arguments)
+        self._block(block)
+    for result, kind in zip(op.results, op.result_types):
+      if kind.kind == "vector":
+        vector = Vector(kind.shape, kind.element, from_dot=any(v.from_dot for v in self._inputs(op)))
+        self.environment[result] = vector
+        self._vector("unknown", vector.distinct(32))
+      elif kind.kind == "memref":
+        self.environment[result] = Reference(-1 - result, kind.shape, kind.element, kind.space, [0] * len(kind.shape),
+                                             list(range(len(kind.shape))))
+      else:
+        self.environment[result] = Unknown("data", op.name)
+    if not op.results:
+      for vector in self._inputs(op):
+        self._vector("unknown", vector.distinct(32))
+
+
+def _freeze(value):
+  return value.tobytes() if isinstance(value, np.ndarray) else value
+
+
+def _same(a, b) -> bool:
+  if isinstance(a, Unknown) or isinstance(b, Unknown):
+    return False
+  return bool(np.array_equal(a, b))
+
+
+def _merge(condition, a, b):
+  if isinstance(a, Vector) and isinstance(b, Vector):
+    return Vector(a.shape, a.element, a.rows or b.rows, a.lanes or b.lanes, a.from_dot or b.from_dot)
+  if isinstance(a, (Vector, Reference)):
+    return a
+  unknown = _unknown(a, b)
+  if unknown is not None:
+    return unknown
+  return np.where(condition, a, b)
+
+
+def _constant(op: Operation):
+  kind = op.result_types[0]
+  value = op.attributes.get("value")
+  if kind.kind == "vector":
+    splat = value == "splat"
+    return Vector(kind.shape, kind.element, rows=not splat, lanes=not splat, constant=True)
+  if isinstance(value, str):
+    return {"true": True, "false": False}.get(value, Unknown("data", "constant"))
+  return value
+
+
+def _copied_bytes(memories: list[Reference]) -> float:
+  sizes = [_product(m.shape) * ITEM_BITS.get(m.element, 32) / 8 for m in memories if all(s > 0 for s in m.shape)]
+  return float(min(sizes)) if sizes else 0.0
+
+
+def _cost_proxy(counts: Counts) -> float:
+  """Cycles, roughly, to tell the dearer of two branches. Never part of a time."""
+  total = 0.0
+  for work in (counts.work, counts.pending, *(event for event in counts.events if isinstance(event, Work))):
+    for dot, times in work.dots.items():
+      total += float(np.mean(times)) * dot.flops * dot.passes / 1.3e5
+    for count in work.vector.values():
+      total += float(np.mean(count)) / 2
+  moved = float(np.mean(counts.own_dma_bytes)) + float(np.mean(counts.exposed_dma_bytes))
+  moved += sum(event.transferred for event in counts.events if isinstance(event, Transfer))
+  return total + moved / 600
+
+
+def _axes(text: str) -> list[list[int]]:
+  return [[int(d) for d in re.findall(r"\d+", group)] for group in re.findall(r"\[([^\]]*)\]", text)]
+
+
+def _passes(op: Operation, lhs: Vector, rhs: Vector, walker: Walker) -> int:
+  precision = str(op.attributes.get("precision", ""))
+  if "f32" not in (lhs.element, rhs.element):
+    return 1
+  if "fp32" in precision:
+    return 6
+  if "bf16" not in precision:
+    walker.flags.add("f32_dot_passes")
+  return 1
+
+
+def _dot(op: Operation, lhs: Vector, rhs: Vector, out: Type, walker: Walker) -> Dot:
+  passes = _passes(op, lhs, rhs, walker)
+  groups = _axes(str(op.attributes.get("dimension_numbers", "")))
+  if op.name == "tpu.matmul" and len(groups) >= 7:
+    contracting, batches = groups[0], groups[5]
+    k = _product(lhs.shape[d] for d in contracting)
+    batch = _product(lhs.shape[d] for d in batches)
+    m = _product(lhs.shape) // (k * batch)
+    n = _product(rhs.shape) // (k * batch)
+    if contracting and contracting[0] != len(lhs.shape) - 1:
+      walker._vector("cross_lane", _TRANSPOSE_CYCLES * lhs.distinct())
+    return Dot(m, k, n, lhs.element, rhs.element, passes, batch)
+  a, b, c = _product(lhs.shape), _product(rhs.shape), _product(out.shape)
+  side = lambda value: max(1, round(math.sqrt(value)))
+  return Dot(side(a * c / b), side(a * b / c), side(b * c / a), lhs.element, rhs.element, passes)
+
+
+_HANDLERS = {
+    "scf.if": Walker._if, "scf.for": Walker._for, "scf.while": Walker._while, "scf.index_switch": Walker._switch,
+    "tpu.region": Walker._region, "tpu.trace": Walker._region, "scf.execute_region": Walker._region,
+    "tpu.memref_slice": Walker._slice, "tpu.memref_squeeze": Walker._squeeze, "tpu.memref_reshape": Walker._squeeze,
+    "tpu.memref_bitcast": Walker._squeeze, "tpu.reinterpret_cast": Walker._squeeze, "memref.cast": Walker._squeeze,
+    "memref.store": Walker._store_scalar,
+    **dict.fromkeys(_LOADS, Walker._load), **dict.fromkeys(_STORES, Walker._store),
+    "tpu.enqueue_dma": Walker._start, "tpu.enqueue_indirect_dma": Walker._start,
+    "tpu.wait_dma": Walker._wait, "tpu.wait_dma2": Walker._wait, "tpu.wait_indirect_dma": Walker._wait,
+    **dict.fromkeys(("tpu.sem_signal", "tpu.sem_wait", "tpu.sem_barrier", "tpu.barrier"), Walker._signal),
+    "vector.broadcast": Walker._broadcast, "vector.shape_cast": Walker._shape_cast, "tpu.reshape": Walker._shape_cast,
+    "vector.multi_reduction": Walker._reduce, "vector.reduction": Walker._reduce, "tpu.all_reduce": Walker._reduce,
+    "tpu.reduce_index": Walker._reduce, "tpu.iota": Walker._iota, "tpu.transpose": Walker._transpose, "vector.transpose": Walker._transpose,
+    "tpu.concatenate": Walker._concatenate, "vector.extract_strided_slice": Walker._extract, "vector.extract": Walker._extract,
+    "tpu.matmul": Walker._matmul, "vector.contract": Walker._matmul,
+}
