@@ -1,0 +1,1 @@
+"""One module per role; each defines run(job, progress) -> Result."""
