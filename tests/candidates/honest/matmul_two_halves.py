@@ -9,6 +9,10 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 
+def _clear(acc_ref):
+    acc_ref[...] = jnp.zeros(acc_ref.shape, acc_ref.dtype)
+
+
 def _accumulate(x_ref, w_ref, acc_ref):
     acc_ref[...] += jnp.dot(x_ref[...], w_ref[...], preferred_element_type=jnp.float32)
 
@@ -18,7 +22,7 @@ def _finish(acc_ref, b_ref, o_ref):
 
 
 def _kernel(x_ref, w_ref, b_ref, o_ref, acc_ref, *, last):
-    pl.when(pl.program_id(1) == 0)(lambda: acc_ref.__setitem__(..., jnp.zeros(acc_ref.shape, acc_ref.dtype)))
+    pl.when(pl.program_id(1) == 0)(functools.partial(_clear, acc_ref))
     _accumulate(x_ref, w_ref, acc_ref)
     pl.when(pl.program_id(1) == last)(functools.partial(_finish, acc_ref, b_ref, o_ref))
 
