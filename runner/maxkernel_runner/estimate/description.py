@@ -135,8 +135,7 @@ class KernelDescription:
   timeline: Timeline | None = None
   vmem: VmemNeed = field(default_factory=VmemNeed)
   vmem_limit: int | None = None
-  input_bytes: float = 0.0  # distinct operand bytes in HBM
-  output_bytes: float = 0.0
+  operand_bytes: list[float] = field(default_factory=list)  # fetched of each operand after the grid bounds; 0 where the kernel copies
   times: float = 1.0  # runs of the kernel in one call of the function
   flags: set[str] = field(default_factory=set)
   absent: str = ""

@@ -28,6 +28,7 @@ class Node:
   operation: ir.Operation
   bodies: list["Program"] = field(default_factory=list)
   trips: int | None = None  # of a loop; None when unknown
+  outer: dict = field(default_factory=dict)  # of a loop or branch: numbers of the MLIR values that its bodies may capture
 
 
 @dataclass
@@ -108,6 +109,7 @@ class Flattener:
     results = [self._fresh(result, environment) for result in op.results]
     node = Node(op.name, operands, results, [self.types[r] for r in results], [self.types[o] for o in operands], op)
     if op.name in ("stablehlo.while", "stablehlo.case", "stablehlo.if"):
+      node.outer = dict(environment)
       for region in op.regions:
         node.bodies.append(self._block(region.blocks[0], environment, depth + 1))
       if op.name == "stablehlo.while":

@@ -248,20 +248,25 @@ def fits(kernel: KernelDescription, chip: Chip) -> bool:
 def program_seconds(program: ProgramDescription, model: Model) -> float:
   """Time of one call. Never below the roofline of the program's own counted work."""
   seconds = model.constants.call_s
-  flops = 0.0
   for kernel in program.kernels:
-    timed = kernel_time(kernel, model)
-    seconds += timed.seconds * kernel.times
-    flops += timed.flops * kernel.times
+    seconds += kernel_time(kernel, model).seconds * kernel.times
   if model.switches.xla_operations:
     for operation in program.operations:
       seconds += (xla_seconds(operation, model) + model.constants.operation_s) * operation.times
-      flops += float(operation.work.flops()) * operation.times
-  return max(seconds, floor_seconds(program, flops, model))
+  return max(seconds, floor_seconds(program, model))
 
 
-def floor_seconds(program: ProgramDescription, flops: float, model: Model) -> float:
-  """No device does bf16 work, or moves what must be moved, faster than this. Integer and fp8 peaks are allowed for."""
+def _peak_seconds(work: Work, count, chip: Chip) -> float:
+  return sum(float(np.sum(count * times)) * dot.flops / peak_of(dot, chip) for dot, times in work.dots.items()) / chip.cores
+
+
+def floor_seconds(program: ProgramDescription, model: Model) -> float:
+  """No device does the counted matmuls above its peak, or reads its inputs and writes its outputs above its bandwidth."""
   chip = model.chip
-  peak = max(chip.peak_flops, chip.int8_flops or 0.0, chip.fp8_flops or 0.0) * chip.cores
-  return max(flops / peak, program.floor_bytes / chip.bandwidth_of_device)
+  matrix = sum(_peak_seconds(o.work, o.times, chip) for o in program.operations)
+  for kernel in program.kernels:
+    if kernel.timeline is not None:
+      matrix += kernel.times * kernel.timeline.scale * sum(_peak_seconds(e, 1.0, chip) for e in kernel.timeline.events if isinstance(e, Work))
+    else:
+      matrix += kernel.times * _peak_seconds(kernel.work, kernel.count, chip)
+  return max(matrix, program.floor_bytes / chip.bandwidth_of_device)

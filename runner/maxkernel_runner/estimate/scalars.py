@@ -5,13 +5,12 @@ Only StableHLO arithmetic runs: a custom call, a kernel or a collective in that 
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Sequence
 
 import jax
-from jax import export
+from jax._src.lib import xla_client
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func, stablehlo
+from jaxlib.mlir.dialects import func
 from jaxlib.mlir.passmanager import PassManager
 import numpy as np
 
@@ -98,9 +97,10 @@ def evaluate(loaded: LoadedModule, program: Program, types: dict[int, Tensor], w
   result = {value: np.asarray(values[value]) for value in wanted if value in leaves}
   computed = [value for value in wanted if value not in leaves]
   if computed:
-    artifact = _build(loaded, nodes, ordered, computed, types)
-    result.update(zip(computed, _run(artifact, [values[leaf] for leaf in ordered], [types[leaf] for leaf in ordered],
-                                     [types[value] for value in computed])))
+    with loaded.context, ir.Location.unknown():
+      module = _build(loaded, nodes, ordered, computed, types)
+      computed_values = _run(module, [values[leaf] for leaf in ordered], [types[leaf] for leaf in ordered])
+    result.update(zip(computed, computed_values))
   return result
 
 
@@ -108,53 +108,49 @@ def _short(node: Node) -> bool:
   return all(int(np.prod(t.shape, dtype=np.int64)) <= 1 << 16 for t in node.types)
 
 
-def _build(loaded: LoadedModule, nodes: list[Node], inputs: list[int], outputs: list[int], types: dict[int, Tensor]) -> bytes:
+def _build(loaded: LoadedModule, nodes: list[Node], inputs: list[int], outputs: list[int], types: dict[int, Tensor]) -> ir.Module:
   """A module of its own with the sliced operations, calls inlined."""
-  with loaded.context, ir.Location.unknown():
-    module = ir.Module.create()
-    element = lambda t: ir.RankedTensorType.get(t.shape, ir.Type.parse(t.element))
-    kind = ir.FunctionType.get([element(types[i]) for i in inputs], [element(types[o]) for o in outputs])
-    with ir.InsertionPoint(module.body):
-      main = func.FuncOp("main", kind, visibility="public")
-      block = main.add_entry_block()
-    environment: dict[int, ir.Value] = dict(zip(inputs, block.arguments))
-    with ir.InsertionPoint(block):
-      for node in nodes:
-        clone = node.operation.clone()
-        for position, operand in enumerate(node.operands):
-          clone.operands[position] = environment[operand]
-        _rewire(clone, node, environment)
-        environment.update(zip(node.results, clone.results))
-      func.ReturnOp([environment[o] for o in outputs])
-    for operation in loaded.module.body.operations:
-      if operation.operation.name == "func.func" and operation.sym_name.value != "main":
-        module.body.append(operation.operation.clone())
-    PassManager.parse("builtin.module(symbol-dce)").run(module.operation)
-    version = stablehlo.get_minimum_version()
-    return stablehlo.serialize_portable_artifact(module, version if isinstance(version, str) else version())
+  module = ir.Module.create()
+  module.operation.attributes["sym_name"] = ir.StringAttr.get("scalar_operands")
+  element = lambda t: ir.RankedTensorType.get(t.shape, ir.Type.parse(t.element))
+  kind = ir.FunctionType.get([element(types[i]) for i in inputs], [element(types[o]) for o in outputs])
+  with ir.InsertionPoint(module.body):
+    main = func.FuncOp("main", kind, visibility="public")
+    block = main.add_entry_block()
+  environment: dict[int, ir.Value] = dict(zip(inputs, block.arguments))
+  with ir.InsertionPoint(block):
+    for node in nodes:
+      clone = node.operation.clone()
+      for position, operand in enumerate(node.operands):
+        clone.operands[position] = environment[operand]
+      if node.bodies:
+        _rewire(node.operation, clone, node.outer, environment)
+      environment.update(zip(node.results, clone.results))
+    func.ReturnOp([environment[o] for o in outputs])
+  for operation in loaded.module.body.operations:
+    if operation.operation.name == "func.func" and operation.sym_name.value != "main":
+      module.body.append(operation.operation.clone())
+  PassManager.parse("builtin.module(symbol-dce)").run(module.operation)
+  return module
 
 
-def _rewire(clone: ir.Operation, node: Node, environment: dict[int, ir.Value]) -> None:
-  """A cloned branch still points at values of the original; only an own rewrite could follow them."""
-  if node.bodies and _captured(node):
-    raise Unavailable("they depend on a branch that captures other values")
+def _rewire(original: ir.Operation, clone: ir.Operation, outer: dict[ir.Value, int], environment: dict[int, ir.Value]) -> None:
+  """Lets the cloned bodies use the clones of the values that they capture."""
+  for region, copied_region in zip(original.regions, clone.regions):
+    for block, copied_block in zip(region.blocks, copied_region.blocks):
+      for inner, copied in zip(block.operations, copied_block.operations):
+        for position, operand in enumerate(inner.operation.operands):
+          number = outer.get(operand)
+          if number is not None and number in environment:
+            copied.operation.operands[position] = environment[number]
+        _rewire(inner.operation, copied.operation, outer, environment)
 
 
-def _run(artifact: bytes, values: list, inputs: list[Tensor], outputs: list[Tensor]) -> list[np.ndarray]:
-  cpu = jax.devices("cpu")[0]
-  aval = lambda t: jax.ShapeDtypeStruct(t.shape, _numpy_type(t.element))
-  with jax.default_device(cpu):
-    template = export.export(jax.jit(lambda *leaves: leaves), platforms=["cpu"])()
-    shaped = jax.core.ShapedArray
-    exported = dataclasses.replace(
-        template, mlir_module_serialized=artifact,
-        in_avals=tuple(shaped(t.shape, _numpy_type(t.element)) for t in inputs),
-        out_avals=tuple(shaped(t.shape, _numpy_type(t.element)) for t in outputs),
-        in_tree=jax.tree_util.tree_structure((tuple(0 for _ in inputs), {})),
-        out_tree=jax.tree_util.tree_structure(tuple(0 for _ in outputs)),
-        module_kept_var_idx=tuple(range(len(inputs))),
-        in_shardings_hlo=(None,) * len(inputs), out_shardings_hlo=(None,) * len(outputs),
-    )
-    with jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64():
-      results = exported.call(*[np.asarray(v).astype(a.dtype).reshape(a.shape) for v, a in zip(values, map(aval, inputs))])
-  return [np.asarray(r) for r in results]
+def _run(module: ir.Module, values: list, inputs: list[Tensor]) -> list[np.ndarray]:
+  device = jax.devices("cpu")[0]
+  client = device.client
+  compiled = client.compile_and_load(module, executable_devices=xla_client.DeviceList((device,)),
+                                     compile_options=xla_client.CompileOptions())
+  with jax.enable_x64(True):
+    buffers = [jax.device_put(np.asarray(v).astype(_numpy_type(t.element)).reshape(t.shape), device) for v, t in zip(values, inputs)]
+  return [np.asarray(shards[0]) for shards in compiled.execute_sharded(buffers).disassemble_into_single_device_arrays()]

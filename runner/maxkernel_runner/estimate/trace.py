@@ -81,7 +81,6 @@ class _Moves:
 
   arriving: np.ndarray  # block of each step if it is new there, else 0
   block: np.ndarray  # block of each step
-  constant: bool
 
 
 def _moves(indices: list, window: Window, operand: Operand, grid: _Grid, order: np.ndarray, first: np.ndarray, chip: Chip) -> _Moves:
@@ -102,7 +101,7 @@ def _moves(indices: list, window: Window, operand: Operand, grid: _Grid, order: 
   block = np.ones(grid.steps) * (bits / 8)
   for size in sizes:
     block = block * size
-  return _Moves(np.where(changed, block, 0.0), block, bool(np.all(changed == first)))
+  return _Moves(np.where(changed, block, 0.0), block)
 
 
 def _window_indices(kernel: Kernel, window: Window, grid: _Grid, prefetched: list, walker: Walker) -> list:
@@ -134,10 +133,10 @@ def describe(kernel: Kernel, name: str, operands: list[Operand], results: list[O
   """The description, and the reason of a missing value that decided something in it ("" if none did)."""
   sizes, operands, absent = _resolve_grid(kernel, operands)
   if absent:
-    return _absent(name, absent), ""
+    return absent_kernel(name, absent), ""
   grid = _make_grid(sizes)
   if grid.steps == 0:
-    return _absent(name, "the grid has no steps"), ""
+    return absent_kernel(name, "the grid has no steps"), ""
   prefetch = operands[:kernel.scalar_prefetch]
   arrays = operands[kernel.scalar_prefetch:] + results
   argument_types = kernel.body.argument_types
@@ -166,7 +165,7 @@ def describe(kernel: Kernel, name: str, operands: list[Operand], results: list[O
   first_bytes = last_bytes = 0.0
   need = VmemNeed(scratch=internal_scratch)
   buffers = 2 if kernel.windows else 1
-  moving_inputs = 0
+  operand_bytes = [0.0] * len(operands)
   input_windows = len(kernel.windows) - len(results)
   for position, (window, operand) in enumerate(zip(kernel.windows, arrays)):
     argument = argument_types[count + len(prefetch) + position]
@@ -197,7 +196,7 @@ def describe(kernel: Kernel, name: str, operands: list[Operand], results: list[O
         stalled += np.where(first, 0.0, moves.arriving)
       else:
         fetch += leaving
-      moving_inputs += not moves.constant
+      operand_bytes[len(prefetch) + position] = float(np.sum(moves.arriving * weight))
       first_bytes += float(np.max(moves.block[first]))
     else:
       written = np.append(0.0, moves.block[:-1]) * (moves.arriving > 0) * ~first
@@ -231,12 +230,9 @@ def describe(kernel: Kernel, name: str, operands: list[Operand], results: list[O
       first_bytes=first_bytes, last_bytes=last_bytes, buffers=buffers, chained=bool(np.any(chained > 0)), rounds=np.maximum(chained, 1.0),
       own_dma_bytes=spread(counts.own_dma_bytes), exposed_dma_bytes=spread(counts.exposed_dma_bytes) + stalled,
       own_dma_count=spread(counts.own_dma_count), timeline=timeline, vmem=need, vmem_limit=vmem_limit,
-      input_bytes=_sum_bytes(operands), output_bytes=_sum_bytes(results), flags=walker.flags, absent=walker.absent,
+      operand_bytes=operand_bytes,
+      flags=walker.flags, absent=walker.absent,
   ), walker.missing_used
-
-
-def _sum_bytes(operands: list[Operand]) -> float:
-  return float(sum(np.prod(o.shape, dtype=np.int64) * ITEM_BITS.get(o.element, 32) / 8 for o in operands))
 
 
 def _whole_arrays(types: list[Type], results: int, chip: Chip) -> tuple[float, float]:
@@ -246,6 +242,6 @@ def _whole_arrays(types: list[Type], results: int, chip: Chip) -> tuple[float, f
   return float(sum(map(size, inputs))), float(sum(map(size, outputs)))
 
 
-def _absent(name: str, reason: str) -> KernelDescription:
+def absent_kernel(name: str, reason: str) -> KernelDescription:
   zero = np.zeros(1)
   return KernelDescription(name, zero, zero.astype(np.int64), zero, zero, zero, Work(), absent=reason)
