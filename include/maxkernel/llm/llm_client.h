@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "maxkernel/cost.h"
 
 namespace maxkernel {
 
@@ -56,11 +56,12 @@ struct LlmReply {
   bool operator==(const LlmReply&) const = default;
 };
 
+// One call. Retries start the text over: on_text then gets the new attempt's text from its beginning.
 struct LlmCall {
   const LlmRequest& request;
   std::stop_token stop;                   // cancelled: return soon, with kCancelled
   absl::Time deadline;
-  std::function<void(std::string_view delta)> on_text;  // streaming; may be empty
+  std::function<void(std::string_view delta)> on_text;  // streaming, on the calling thread; may be empty
 };
 
 // Talks to one model service.
@@ -71,6 +72,20 @@ class LlmClient {
  public:
   virtual ~LlmClient() = default;
   virtual absl::StatusOr<LlmReply> Generate(const LlmCall& call) = 0;
+};
+
+// Is told about calls, for logs and metrics. Called from the threads that call: thread-safe.
+class LlmObserver {
+ public:
+  virtual ~LlmObserver() = default;
+  virtual void OnRequest(const LlmRequest& request) { (void)request; }
+  // An attempt failed and another follows after `pause`.
+  virtual void OnRetry(const LlmRequest& request, const absl::Status& failure, absl::Duration pause) {
+    (void)request, (void)failure, (void)pause;
+  }
+  virtual void OnReply(const LlmRequest& request, const absl::StatusOr<LlmReply>& reply, absl::Duration duration) {
+    (void)request, (void)reply, (void)duration;
+  }
 };
 
 }  // namespace maxkernel

@@ -18,7 +18,7 @@
 
 namespace maxkernel {
 
-// Prices in millionths of a US dollar per million tokens, i.e. dollars per token × 10^12 / 10^0; 3 dollars per million is 3'000'000.
+// Prices in millionths of a US dollar per million tokens: 3 dollars per million tokens is 3'000'000.
 struct ModelPrice {
   std::int64_t input = 0;
   std::int64_t cached_input = 0;
@@ -27,7 +27,8 @@ struct ModelPrice {
 
 struct LlmOptions {
   std::string provider = "openai_compatible";
-  std::string base_url;                  // "http://127.0.0.1:8000/v1"
+  std::string base_url;                  // "http://127.0.0.1:8000/v1"; https, or http to this machine alone
+  bool allow_plain_http = false;         // http to other machines too: prompts and keys then travel unencrypted
   std::string model;
   std::string api_key;                   // empty: none is sent. From environment or file only; never printed
   ModelPrice price;
@@ -42,11 +43,14 @@ struct LlmOptions {
   Cassette cassette = Cassette::kOff;
   std::filesystem::path cassette_file;
 
+  // InvalidArgument, naming the option, what it is and what was expected. Never shows the key.
   absl::Status Validate() const;
 };
 
-// The whole stack, outermost first: record/replay, price, rate limit, retry, transport.
-absl::StatusOr<std::unique_ptr<LlmClient>> MakeLlmClient(const LlmOptions& options, Clock& clock);
+// The whole stack, outermost first: observe, record, price, retry, rate limit, transport; each only if the options ask for it. With
+// kReplay it is observe and the cassette, whose replies have their price. The rate limit is inside retry, since providers count attempts.
+// `observer` may be null; clock and observer outlive the client.
+absl::StatusOr<std::unique_ptr<LlmClient>> MakeLlmClient(const LlmOptions& options, Clock& clock, LlmObserver* observer = nullptr);
 
 // What the LLM operators need; the pointees outlive the registry's policies.
 struct LlmOperatorContext {
