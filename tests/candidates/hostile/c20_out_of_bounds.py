@@ -1,0 +1,32 @@
+# task: softmax
+# expect: incorrect
+# why: the last block starts beyond the array; interpreters clamp it to a neighbour
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def _kernel(x_ref, out_ref):
+    x = x_ref[...]
+    e = jnp.exp(x - jnp.max(x, axis=-1, keepdims=True))
+    out_ref[...] = e / jnp.sum(e, axis=-1, keepdims=True)
+
+
+def _softmax(x):
+    rows, columns = x.shape
+    block_rows = min(8, rows)
+    spec = pl.BlockSpec((block_rows, columns), lambda i: (i, 0))
+    return pl.pallas_call(
+        _kernel,
+        grid=(pl.cdiv(rows, block_rows),),
+        in_specs=[pl.BlockSpec((block_rows, columns), lambda i: (i + pl.cdiv(rows, block_rows) // 2, 0))],
+        out_specs=spec,
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+    )(x)
+
+
+def computation(x):
+    # Equal halves, so that only the bounds tell.
+    half = x.shape[0] // 2
+    return _softmax(x) if half else x

@@ -1,0 +1,32 @@
+# task: softmax
+# expect: rejected
+# why: reads one block too far, with the checks turned off
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+
+def _kernel(x_ref, out_ref):
+    x = x_ref[...]
+    e = jnp.exp(x - jnp.max(x, axis=-1, keepdims=True))
+    out_ref[...] = e / jnp.sum(e, axis=-1, keepdims=True)
+
+
+def _softmax(x):
+    rows, columns = x.shape
+    block_rows = min(8, rows)
+    spec = pl.BlockSpec((block_rows, columns), lambda i: (i, 0))
+    return pl.pallas_call(
+        _kernel,
+        grid=(pl.cdiv(rows, block_rows),),
+        in_specs=[pl.BlockSpec((block_rows, columns), lambda i: (i + 1, 0))],
+        out_specs=spec,
+        compiler_params=pltpu.CompilerParams(disable_bounds_checks=True, disable_semaphore_checks=True),
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+    )(x)
+
+
+def computation(x):
+    return _softmax(x)

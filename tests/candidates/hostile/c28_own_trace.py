@@ -1,0 +1,33 @@
+# task: softmax
+# expect: rejected
+# why: starts a profiler session of its own
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def _kernel(x_ref, out_ref):
+    x = x_ref[...]
+    e = jnp.exp(x - jnp.max(x, axis=-1, keepdims=True))
+    out_ref[...] = e / jnp.sum(e, axis=-1, keepdims=True)
+
+
+def _softmax(x):
+    rows, columns = x.shape
+    block_rows = min(8, rows)
+    spec = pl.BlockSpec((block_rows, columns), lambda i: (i, 0))
+    return pl.pallas_call(
+        _kernel,
+        grid=(pl.cdiv(rows, block_rows),),
+        in_specs=[spec],
+        out_specs=spec,
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+    )(x)
+
+
+def computation(x):
+    jax.profiler.start_trace("/tmp/trace")
+    result = _softmax(x)
+    jax.profiler.stop_trace()
+    return result

@@ -1,0 +1,6 @@
+# task: softmax
+# expect: does_not_compile
+# why: no Python
+
+def computation(x:
+    return x

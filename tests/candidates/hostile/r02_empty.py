@@ -1,0 +1,5 @@
+# task: softmax
+# expect: does_not_compile
+# why: nothing but this comment
+
+
