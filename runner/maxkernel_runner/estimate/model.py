@@ -25,6 +25,8 @@ FITTED_CYCLES = {
     "first_step": 2.0,       # per output register, initialisation of a softmax accumulator; set
     "last_step": 2.5,        # per output register, normalisation and store; set
 }
+# Fitted classes that delay the step instead of overlapping with its matmuls.
+SERIAL_CLASSES = frozenset(("causal_mask", "first_step", "last_step"))
 
 # Classes that the tracer counts, as (issue slot, uses of the slot per register). Cycles of a step are those of its busiest slot.
 # Slots: four vector ALUs per lane and sublane, one store per cycle ("How to scale your model", chapter on TPUs); one transcendental unit,
@@ -114,9 +116,13 @@ def matrix_seconds(dot: Dot, model: Model) -> float:
 
 
 def vector_cycles(work: Work, chip: Chip):
-  fitted = 0.0
+  """Cycles that can overlap with matmuls, and cycles that cannot."""
+  fitted = serial = 0.0
   slots = dict.fromkeys(SLOT_WIDTH, 0.0)
   for name, count in work.vector.items():
+    if name in SERIAL_CLASSES:
+      serial = serial + FITTED_CYCLES[name] * count
+      continue
     if name in FITTED_CYCLES:
       fitted = fitted + FITTED_CYCLES[name] * count
       continue
@@ -129,26 +135,29 @@ def vector_cycles(work: Work, chip: Chip):
   busiest = 0.0
   for cycles in slots.values():
     busiest = np.maximum(busiest, cycles)
-  return fitted + busiest
+  return fitted + busiest, serial
 
 
 def matrix_and_vector(work: Work, model: Model):
+  """Seconds of the matrix unit, of vector work that can overlap with it, and of vector work that cannot."""
   matrix = 0.0
   for dot, times in work.dots.items():
     matrix = matrix + matrix_seconds(dot, model) * times
-  vector = vector_cycles(work, model.chip) / model.chip.clock if model.switches.vector_work else 0.0
-  return matrix, vector
+  if not model.switches.vector_work:
+    return matrix, 0.0, 0.0
+  vector, serial = vector_cycles(work, model.chip)
+  return matrix, vector / model.chip.clock, serial / model.chip.clock
 
 
 def compute_seconds(work: Work, kernel: KernelDescription, model: Model):
   """Compute time of each class of steps, and its matrix and vector parts."""
-  matrix, vector = matrix_and_vector(work, model)
+  matrix, vector, serial = matrix_and_vector(work, model)
   less = np.minimum(matrix, vector)
   exposed = 1.0 - model.constants.overlap
   if kernel.chained:
     share = model.constants.exposed_round if kernel.exposed is None else kernel.exposed
     exposed = share / np.maximum(kernel.rounds, 1.0) if model.switches.exposed_round else 0.0
-  return np.maximum(matrix, vector) + exposed * less, matrix, vector
+  return np.maximum(matrix, vector) + exposed * less + serial, matrix, vector + serial
 
 
 def _bandwidth(kernel: KernelDescription, model: Model) -> float:
@@ -236,8 +245,8 @@ def kernel_time(kernel: KernelDescription, model: Model) -> KernelTime:
 def xla_seconds(operation: XlaOperation, model: Model) -> float:
   chip = model.chip
   memory = (operation.read_bytes + operation.write_bytes) / (chip.bandwidth_of_device * model.constants.xla_efficiency)
-  matrix, vector = matrix_and_vector(operation.work, model)
-  return max(memory, float(matrix) / chip.cores, float(vector) / chip.cores)
+  matrix, vector, serial = matrix_and_vector(operation.work, model)
+  return max(memory, float(matrix) / chip.cores, float(vector + serial) / chip.cores)
 
 
 def fits(kernel: KernelDescription, chip: Chip) -> bool:
