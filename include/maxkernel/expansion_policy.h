@@ -15,6 +15,7 @@
 #include "maxkernel/candidate.h"
 #include "maxkernel/cost.h"
 #include "maxkernel/decision.h"
+#include "maxkernel/event.h"
 #include "maxkernel/ids.h"
 #include "maxkernel/random.h"
 #include "maxkernel/search_graph.h"
@@ -30,6 +31,8 @@ struct PrepareArgs {
   const GraphView& graph;
   const BudgetView& budget;
   KeyedRandom random;      // stream kPrepare
+  // An earlier attempt of this sample that a crash cut short: prepare the same again where that makes sense. Null for a first attempt.
+  const ProposalDispatched* earlier = nullptr;
 };
 
 // A parent as a worker sees it: values only, the graph is out of reach.

@@ -65,16 +65,18 @@ struct SearchResult {
   std::optional<Score> best_score;
   Cost cost;
   std::size_t nodes = 0;
-  // Not OK if the run ended for a fault of the world (disk full, evaluator gone for good, policy fault); what was found until then is
-  // above and in the journal.
+  // Not OK if the run ended for a fault of the world (disk full, evaluator gone for good, policy fault) or a baseline that is not
+  // correct; what was found until then is above and in the journal. After kUnavailable and kResourceExhausted the journal holds no
+  // RunEnded: the run can be resumed when the world is well again.
   absl::Status status;
 };
 
 // One run of the engine. A journal that holds events is resumed: they are replayed, orphaned work is re-issued under its old decision,
 // and the run goes on as if nothing had happened.
 //
-// Run() turns the calling thread into the coordinator and blocks until the run ends; call it once. The control functions are
-// thread-safe and may be called before, during and after Run(); they take effect as journal events.
+// Run() turns the calling thread into the coordinator and blocks until the run ends and every call into user code has returned; call
+// it once. The control functions are thread-safe and may be called before, during and after Run(); they take effect as journal events.
+// A run that was paused when it was interrupted is still paused when it is resumed.
 //
 // Example: examples/01_minimal.cc.
 class Search {
@@ -94,11 +96,12 @@ class Search {
   // No new decisions until Unpause(); work in flight goes on.
   virtual void Pause() = 0;
   virtual void Unpause() = 0;
-  // Adds a candidate by hand, as a child of `parents`.
-  virtual void Inject(Candidate candidate, std::vector<NodeId> parents, std::string rationale) = 0;
-  // Takes a node, or all that descends from it, out of the running.
+  // Adds a candidate by hand, as a child of `parents`; one that a node holds already is not added again. NotFound for a parent that is
+  // not in the graph.
+  virtual absl::Status Inject(Candidate candidate, std::vector<NodeId> parents, std::string rationale) = 0;
+  // Takes a node, or all that descends from it now or later, out of the running. NotFound for a node that is not in the graph.
   enum class VetoScope : std::uint8_t { kNode, kSubtree };
-  virtual void Veto(NodeId node, VetoScope scope, std::string reason) = 0;
+  virtual absl::Status Veto(NodeId node, VetoScope scope, std::string reason) = 0;
   virtual void SetBudget(Budget budget) = 0;
   // A remark for the expansion policies, e.g. for the next prompts.
   virtual void AddHint(std::string text) = 0;
