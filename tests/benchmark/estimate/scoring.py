@@ -18,8 +18,8 @@ class RowScore:
   measured_s: float
   roofline_s: float
   choices: int
-  rank: float  # share of the choices that the model predicts to be faster than the published one
-  size_rank: float  # share of the choices that need more memory than the published one
+  rank: float  # share of the choices that the model predicts to be faster than the published one; a tie counts as half
+  size_rank: float  # share of the choices that need more memory than the published one; the same for ties
   loss: float  # predicted time of the published choice / of the model's own
 
   @property
@@ -43,7 +43,15 @@ def score_row(row, published, choices: Sequence, describe: Callable[[object, obj
     needs.append(program.kernels[0].vmem.total)
   return RowScore(
       family=row.family, predicted_s=predicted, measured_s=row.seconds, roofline_s=program_seconds(own, plain), choices=len(times),
-      rank=sum(t < predicted for t in times) / len(times), size_rank=sum(n > need for n in needs) / len(times), loss=predicted / min(times))
+      rank=_rank(times), size_rank=_rank([-n for n in needs]), loss=predicted / min(times))
+
+
+def _rank(values: Sequence[float]) -> float:
+  """Place of the first value among all, as a share."""
+  margin = 1e-6 * abs(values[0])
+  better = sum(v < values[0] - margin for v in values)
+  equal = sum(abs(v - values[0]) <= margin for v in values) - 1
+  return (better + 0.5 * equal) / len(values)
 
 
 @dataclass(frozen=True)
