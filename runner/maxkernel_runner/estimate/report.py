@@ -186,7 +186,7 @@ def _static_facts(program: ProgramDescription, model: Model) -> dict[str, float]
 
 
 def _interval(flags: set[str], kernels: list[dict], kernel_seconds: float, total: float) -> float:
-  blind = any(f.startswith("unknown_op") or f in ("semaphores", "loop_extrapolated", "f32_dot_passes") for f in flags)
+  blind = any(f.startswith("unknown_op") or f in ("semaphores", "loop_extrapolated") for f in flags)
   if blind:
     return _BLIND_INTERVAL
   if "xla_guess" in flags or "own_copies" in flags or any(f.startswith("data_dependent") for f in flags):

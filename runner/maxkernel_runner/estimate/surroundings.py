@@ -1,7 +1,8 @@
 """What XLA does around the kernels, as bytes and operations, with a simple rule for fusion.
 
 Elementwise chains are recomputed inside whatever consumes them, so a fused group is one value that must be stored (a root) and the stored
-values that it reads (its leaves). Transposes, matmuls, gathers and the like stand alone.
+values that it reads (its leaves). Transposes belong to such chains, since the compiler composes them. Matmuls, gathers and the like stand alone.
+Kernels fix the layout of what they read and write, so these arrays are padded to tiles; all others are taken as compact.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _ELEMENTWISE = frozenset(
     ("abs add and atan2 cbrt ceil clamp compare complex convert cosine count_leading_zeros divide exponential exponential_minus_one floor"
      " imag is_finite log log_plus_one logistic maximum minimum multiply negate not or popcnt power real reduce_precision remainder"
      " round_nearest_afz round_nearest_even rsqrt select shift_left shift_right_arithmetic shift_right_logical sign sine sqrt subtract tan"
-     " tanh xor bitcast_convert iota broadcast_in_dim broadcast reshape slice dynamic_slice pad concatenate reverse map").split())
+     " tanh xor bitcast_convert iota broadcast_in_dim broadcast reshape slice dynamic_slice pad concatenate reverse map transpose").split())
 _SLICES = frozenset(("slice", "dynamic_slice"))
 _FREE = frozenset(("optimization_barrier", "constant", "create_token", "after_all", "get_tuple_element", "tuple", "get_dimension_size"))
 _FREE_CALLS = frozenset(("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint",
@@ -35,7 +36,7 @@ _TRANSCENDENTAL = {"exponential": 1.0, "exponential_minus_one": 1.0, "log": 1.0,
                    "rsqrt": 1.0, "sqrt": 1.0, "power": 2.0, "divide": 1.0, "cbrt": 1.0}
 _ALU = {"divide": 4.0, "power": 4.0, "sine": 25.0, "cosine": 25.0, "tan": 25.0, "remainder": 10.0, "exponential_minus_one": 6.0,
         "log_plus_one": 5.0, "logistic": 4.0, "atan2": 30.0, "cbrt": 10.0, "erf": 20.0, "erf_inv": 20.0,
-        **dict.fromkeys(("broadcast_in_dim", "broadcast", "reshape", "slice", "dynamic_slice", "iota"), 0.0)}
+        **dict.fromkeys(("broadcast_in_dim", "broadcast", "reshape", "slice", "dynamic_slice", "iota", "transpose"), 0.0)}
 _RANDOM_ALU = 40.0  # per element; a counter-based generator is some tens of integer operations
 
 
@@ -100,6 +101,7 @@ class Surveyor:
   def __init__(self, types: dict[int, Tensor], chip: Chip):
     self._types = types
     self._chip = chip
+    self._tiled: set[int] = set()  # operands and results of kernels
     self.found = Surroundings()
 
   def survey(self, program: Program, times: float = 1.0) -> Surroundings:
@@ -110,9 +112,23 @@ class Surveyor:
     tensor = self._types[value]
     if tensor.element == "token":
       return 0.0
+    bits = ITEM_BITS.get(tensor.element, 32)
+    if value not in self._tiled:
+      return math.prod(tensor.shape) * bits / 8
+    return float(padded_bytes(tensor.shape, bits, self._chip.sublane_tile))
+
+  def _whole_tiles(self, tensor: Tensor) -> float:
+    """What reading a part of an array touches: narrow slices of lanes cost whole tiles."""
     return float(padded_bytes(tensor.shape, ITEM_BITS.get(tensor.element, 32), self._chip.sublane_tile))
 
+  def _note_kernels(self, program: Program) -> None:
+    for node in program.nodes:
+      if short_name(node) == "custom_call" and call_target(node) == KERNEL_TARGET:
+        self._tiled.update(node.operands)
+        self._tiled.update(node.results)
+
   def _program(self, program: Program, times: float) -> None:
+    self._note_kernels(program)
     producers = {result: node for node in program.nodes for result in node.results}
     users: dict[int, list[Node]] = {}
     for node in program.nodes:
@@ -177,7 +193,7 @@ class Surveyor:
 
   def _node(self, node: Node, program: Program, producers, stored, absorbed, times: float) -> None:
     name = short_name(node)
-    if name in _FREE or (_passes_through(node) and name != "reshape" and name != "bitcast_convert"):
+    if name in _FREE or (_passes_through(node) and not _fusible(node)):
       return
     if name in ("while", "case", "if"):
       self._control(node, times)
@@ -198,8 +214,6 @@ class Surveyor:
       update = self._bytes(node.operands[1])
       whole = self._bytes(node.operands[0]) if node.operands[0] in program.arguments and times == 1.0 else 0.0
       self._add(name, {node.operands[1]: update, node.operands[0]: whole}, update + whole, Work(), times)
-    elif name == "transpose":
-      self._add(name, {node.operands[0]: self._bytes(node.operands[0])}, self._bytes(node.results[0]), Work(), times, guess=False)
     else:
       self._alone(node, name, times)
 
@@ -213,6 +227,7 @@ class Surveyor:
     outcomes = []
     for body in node.bodies:
       inner = Surveyor(self._types, self._chip)
+      inner._tiled = self._tiled
       inner._program(body, times)
       cost = sum((o.read_bytes + o.write_bytes) * o.times for o in inner.found.operations) + 1e12 * len(inner.found.kernels)
       outcomes.append((cost, inner.found))
@@ -236,7 +251,7 @@ class Surveyor:
     """A stored value and everything elementwise that is recomputed for it."""
     work = Work()
     reads: dict[int, float] = {}
-    moved_only = True
+    moved_only, copies_only = True, True
     seen: set[int] = set()
     frontier = [root]
     while frontier:
@@ -244,6 +259,7 @@ class Surveyor:
       name = short_name(node)
       if not _passes_through(node):
         moved_only = False
+        copies_only &= name == "transpose"
       _count(node, name, work)
       for operand in node.operands:
         if operand in seen:
@@ -256,8 +272,8 @@ class Surveyor:
           frontier.append(producer)
           continue
         size = self._bytes(operand)
-        if name in _SLICES or name == "gather":
-          size = min(size, self._bytes(node.results[0]))
+        if name in _SLICES:
+          size = min(size, self._whole_tiles(node.types[0]))
         reads[operand] = max(reads.get(operand, 0.0), size)
     if moved_only and short_name(root) != "reduce":
       return
@@ -266,7 +282,7 @@ class Surveyor:
       reads.pop(value)  # the matmul writes this value itself
       written = 0.0
     if reads or written:
-      self._add("fusion:" + short_name(root), reads, written, work, times)
+      self._add("fusion:" + short_name(root), reads, written, work, times, guess=not copies_only)
 
   def _matmul(self, node: Node, absorbed, times: float, dot: Dot) -> None:
     work = Work()

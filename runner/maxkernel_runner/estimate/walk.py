@@ -837,7 +837,7 @@ def _passes(op: Operation, lhs: Vector, rhs: Vector, walker: Walker) -> int:
     return 1
   if "fp32" in precision:
     return 6
-  if "bf16" not in precision:
+  if "bf16" not in precision and lhs.element == rhs.element:
     walker.flags.add("f32_dot_passes")
   return 1
 
