@@ -149,8 +149,9 @@ def _rewire(original: ir.Operation, clone: ir.Operation, outer: dict[ir.Value, i
 def _run(module: ir.Module, values: list, inputs: list[Tensor]) -> list[np.ndarray]:
   device = jax.devices("cpu")[0]
   client = device.client
-  compiled = client.compile_and_load(module, executable_devices=xla_client.DeviceList((device,)),
-                                     compile_options=xla_client.CompileOptions())
+  options = xla_client.CompileOptions()
+  options.env_option_overrides = [("xla_backend_optimization_level", 0)]  # runs once, on small arrays: compiling is what takes time
+  compiled = client.compile_and_load(module, executable_devices=xla_client.DeviceList((device,)), compile_options=options)
   with jax.enable_x64(True):
     buffers = [jax.device_put(np.asarray(v).astype(_numpy_type(t.element)).reshape(t.shape), device) for v, t in zip(values, inputs)]
   return [np.asarray(shards[0]) for shards in compiled.execute_sharded(buffers).disassemble_into_single_device_arrays()]

@@ -88,6 +88,18 @@ def _passes_through(node: Node) -> bool:
   return name == "bitcast_convert"
 
 
+def _undone(node: Node, producers: dict[int, Node]) -> bool:
+  """Whether a transpose of transposes ends where it began."""
+  permutation = list(range(len(node.types[0].shape)))
+  while node is not None and short_name(node) == "transpose":
+    own = [int(d) for d in ir.DenseI64ArrayAttr(node.operation.attributes["permutation"])]
+    permutation = [own[d] for d in permutation]
+    if permutation == sorted(permutation):
+      return True
+    node = producers.get(node.operands[0])
+  return False
+
+
 def _same_layout(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
   if [s for s in before if s != 1] == [s for s in after if s != 1]:
     return True
@@ -249,6 +261,8 @@ class Surveyor:
 
   def _group(self, root: Node, producers, absorbed, times: float) -> None:
     """A stored value and everything elementwise that is recomputed for it."""
+    if short_name(root) == "transpose" and _undone(root, producers):
+      return
     work = Work()
     reads: dict[int, float] = {}
     moved_only, copies_only = True, True
