@@ -1,6 +1,37 @@
-"""Checks in TPU interpret mode: out-of-bounds accesses, races, unpaired semaphores."""
+"""Runs a trace in TPU interpret mode, which simulates memory, copies and semaphores: out-of-bounds accesses, reads of what nobody
+wrote, races, unpaired semaphores.
+
+It uses practice inputs of no secret seed, because it runs in the author's process: callbacks cannot be exported. A run calls
+back into Python for every access, so only small cases are worth it. A clean run is evidence, not proof.
+"""
 
 import dataclasses
+import math
+import os
+import sys
+import tempfile
+import time
+import zlib
+
+import jax
+import numpy as np
+from jax.experimental.pallas import tpu as pltpu
+
+from maxkernel_runner import arrays, diagnostics, tracing
+from maxkernel_runner.protocol import Diagnostic
+
+# Block visits over all kernels of a case, each grid step counting once per block; about a millisecond each.
+VISIT_LIMIT = 2000
+# Over all cases of a candidate.
+SECONDS_LIMIT = 30.0
+
+_PRINTED = (
+    ("RACE DETECTED", "race", "two accesses to the same memory are not ordered"),
+    ("has non-zero count", "dma_semaphore", "a semaphore is not back at zero when the kernel ends"),
+)
+# Faults that only this mode finds; any other error that it raises is taken as its own limit, since the kernel lowered for the TPU
+# and ran in the plain interpreter.
+_FAULTS = ("oob", "race", "revisit", "dma_semaphore", "memory_space")
 
 
 @dataclasses.dataclass
@@ -11,5 +42,105 @@ class Outcome:
     diagnostics: list = dataclasses.field(default_factory=list)
 
 
-def run(closed_jaxpr, entry):
-    return Outcome("not run")
+class Checker:
+    """The checks of one candidate; keeps the time budget over its cases."""
+
+    def __init__(self, files, cores=1):
+        self._files = files
+        self._left = SECONDS_LIMIT
+        self._cores = cores
+
+    def run(self, closed_jaxpr, entry, name):
+        visits = block_visits(closed_jaxpr)
+        if visits is None:
+            return Outcome("skipped: the grid is not static")
+        if visits > VISIT_LIMIT:
+            return Outcome(f"skipped: {visits} block visits")
+        if self._left <= 0:
+            return Outcome("skipped: the time for these checks is spent")
+        inputs = practice_inputs(entry, name)
+        if inputs is None:
+            return Outcome("skipped: no practice values for its integers")
+        started = time.monotonic()
+        try:
+            return self._simulate(closed_jaxpr, inputs, name)
+        finally:
+            self._left -= time.monotonic() - started
+
+    def _simulate(self, closed_jaxpr, inputs, name):
+        parameters = pltpu.InterpretParams(detect_races=True, uninitialized_memory="nan", out_of_bounds_reads="raise",
+                                           dma_execution_mode="on_wait", random_seed=zlib.crc32(name.encode()),
+                                           num_cores_or_threads=self._cores)
+        program = jax.jit(tracing.with_interpreter(closed_jaxpr, parameters))
+        printed, error = _captured(lambda: jax.block_until_ready(program(*inputs)))
+        pltpu.reset_tpu_interpret_mode_state()
+        if isinstance(error, tracing.KernelInControlFlow):
+            return Outcome(f"skipped: a kernel inside {error}")
+        found = self._printed_findings(printed)
+        if error is not None:
+            found[:0] = self._raised_finding(error, name)
+        faults = [d for d in found if d.severity == "error"]
+        if faults:
+            return Outcome("failed", "incorrect", f"{faults[0].kind}: {faults[0].message.splitlines()[0]}", found)
+        return Outcome("passed" if not found else "stopped: a limit of the simulator", diagnostics=found)
+
+    def _raised_finding(self, error, name):
+        diagnostic = diagnostics.from_exception(error, self._files, case=name)
+        if diagnostic.kind not in _FAULTS:
+            diagnostic.kind, diagnostic.fault, diagnostic.severity = "interpreter_limit", "infra", "warning"
+        return [diagnostic]
+
+    def _printed_findings(self, printed):
+        found = []
+        for text, kind, meaning in _PRINTED:
+            position = printed.find(text)
+            if position >= 0:
+                line = printed[printed.rfind("\n", 0, position) + 1:].split("\n\n")[0][:600]
+                hint = next((p.hint for p in diagnostics.Patterns.load().patterns if p.kind == kind), "")
+                found.append(Diagnostic(message=f"{meaning}: {line}", kind=kind, hint=hint))
+        return found
+
+
+def block_visits(closed_jaxpr):
+    """Grid steps times blocks, summed over kernels; None where a grid is not static."""
+    total = 0
+    for equation in tracing.equations(closed_jaxpr.jaxpr):
+        if equation.primitive.name == "pallas_call":
+            mapping = equation.params["grid_mapping"]
+            if not all(isinstance(size, int) for size in mapping.grid):
+                return None
+            total += math.prod(mapping.grid) * max(1, len(mapping.block_mappings))
+    return total
+
+
+def practice_inputs(entry, name):
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    practice = entry.get("practice")
+    leaves = []
+    for index, described in enumerate(entry["arguments"]):
+        dtype = arrays.dtype(described["dtype"])
+        if dtype.kind in "iub":
+            if practice is None:
+                return None
+            leaves.append(np.asarray(practice[index], dtype).reshape(described["shape"]))
+        else:
+            leaves.append(rng.standard_normal(described["shape"], dtype=np.float32).astype(dtype))
+    return leaves
+
+
+def _captured(step):
+    """(what was printed to standard output, the exception or None). At the level of descriptors: callbacks have threads."""
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(1)
+        os.dup2(file.fileno(), 1)
+        error = None
+        try:
+            step()
+        except Exception as raised:
+            error = raised
+        finally:
+            sys.stdout.flush()
+            os.dup2(kept, 1)
+            os.close(kept)
+        file.seek(0)
+        return file.read(1 << 20).decode(errors="replace"), error

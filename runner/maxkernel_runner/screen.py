@@ -18,8 +18,8 @@ _FORBIDDEN_BELOW = {
     "jax.experimental": {"pallas"},
 }
 _FORBIDDEN_NAMES = frozenset({
-    "__builtins__", "__import__", "__loader__", "__spec__", "breakpoint", "compile", "delattr", "eval", "exec", "globals", "help",
-    "input", "locals", "open", "setattr", "vars",
+    "__builtins__", "__import__", "__loader__", "__spec__", "breakpoint", "compile", "delattr", "eval", "exec", "globals", "locals",
+    "open", "setattr", "vars",
 })
 _FORBIDDEN_MODULES = frozenset({
     "_thread", "ast", "asyncio", "atexit", "builtins", "codecs", "concurrent", "ctypes", "ctypeslib", "dis", "f2py", "fcntl", "gc",

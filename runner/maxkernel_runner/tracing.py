@@ -92,6 +92,46 @@ def interpret_on_cpu():
     mlir.register_lowering(pallas_call_module.pallas_call_p, lower, platform="cpu")
 
 
+class KernelInControlFlow(Exception):
+    pass
+
+
+def with_interpreter(closed_jaxpr, parameters):
+    """A function over the flat arguments in which each Pallas call is bound with `interpret=parameters`.
+
+    TPU interpret mode adds effects to a call, so it has to be set where the call is bound; a lowering rule comes too late.
+    """
+    def function(*arguments):
+        return _evaluate(closed_jaxpr.jaxpr, closed_jaxpr.consts, arguments, parameters)
+
+    return function
+
+
+def _evaluate(jaxpr, consts, arguments, parameters):
+    values = dict(zip(jaxpr.constvars, consts)) | dict(zip(jaxpr.invars, arguments))
+
+    def read(variable):
+        return variable.val if hasattr(variable, "val") else values[variable]
+
+    for equation in jaxpr.eqns:
+        inputs = [read(v) for v in equation.invars]
+        name = equation.primitive.name
+        inner = list(inner_jaxprs(equation))
+        if name == "pallas_call":
+            outputs = equation.primitive.bind(*inputs, **{**equation.params, "interpret": parameters})
+        elif any(e.primitive.name == "pallas_call" for j in inner for e in equations(j)):
+            # Calls of one inner jaxpr, whose arguments are the equation's own.
+            if len(inner) != 1 or name in ("scan", "while", "cond") or len(inner[0].invars) != len(inputs):
+                raise KernelInControlFlow(name)
+            closed = next(v for v in equation.params.values() if getattr(v, "jaxpr", v) is inner[0])
+            outputs = _evaluate(inner[0], getattr(closed, "consts", ()), inputs, parameters)
+        else:
+            outputs = equation.primitive.bind(*inputs, **equation.primitive.get_bind_params(equation.params))
+            outputs = outputs if equation.primitive.multiple_results else [outputs]
+        values.update(zip(equation.outvars, outputs))
+    return tuple(read(v) for v in jaxpr.outvars)
+
+
 # What a trace may not hold. Modules are checked again by processes that no candidate has touched; here the equations still
 # say more.
 

@@ -33,6 +33,7 @@ class _Author:
         self.progress = progress
         self.hardware = job.hardware
         self.notes = []
+        self.checker = interpret_checks.Checker(sources.shown, int(self.hardware.get("cores_per_device", 1)))
 
     def run(self, entries):
         results = []
@@ -78,7 +79,7 @@ class _Author:
             self._deep_checks(name, jaxpr, entry, result)
 
     def _deep_checks(self, name, jaxpr, entry, result):
-        outcome = interpret_checks.run(jaxpr, entry)
+        outcome = self.checker.run(jaxpr, entry, name)
         result.facts["tpu_interpret"] = outcome.status
         for diagnostic in outcome.diagnostics:
             diagnostic.case = name

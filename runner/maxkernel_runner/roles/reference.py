@@ -45,30 +45,26 @@ def timed_sets(job):
     return int(job.get("repeats", DEFAULT_REPEATS)) + 1 if scored == "cpu" else 0
 
 
-class _Case:
-    def __init__(self, job, task, function, case, seed, out):
-        self.job, self.task, self.function, self.case, self.out = job, task, function, case, out
+class Program:
+    """The reference on one case: its inputs under a seed, its types, its outputs."""
+
+    def __init__(self, job, task, function, case, seed):
+        self.job, self.task, self.function, self.case = job, task, function, case
         self.name = case["name"]
         self.file = job.config.get("reference") or "reference.py"
         dynamic, self.static = task.inputs(case, seed)
-        self.argument_tree, leaves, self.paths = trees.flatten(dynamic)
+        self.argument_tree, leaves, paths = trees.flatten(dynamic)
         self.leaves = [np.asarray(leaf) for leaf in leaves]
         del dynamic, leaves
         self.entry = {
             "argument_tree": self.argument_tree,
             "arguments": [arrays.spec(leaf) for leaf in self.leaves],
-            "argument_paths": self.paths,
+            "argument_paths": paths,
             "static": self._encode_static(),
             "donate": self._donated(),
         }
         self._describe_outputs()
-        self.result = CaseResult(self.name)
-        arrays.save(os.path.join(out, f"{self.name}.scalars.npz"), [self._scalar(leaf) for leaf in self.leaves])
-        self._practice()
-        floor = work.floor(self.jaxpr, self.entry)
-        self.entry["floor"] = floor
-        self._describe_floor(floor)
-        self._tolerances_and_values(seed)
+        self.entry["floor"] = work.floor(self.jaxpr, self.entry)
 
     def _encode_static(self):
         try:
@@ -102,49 +98,11 @@ class _Case:
         if not self.entry["outputs"]:
             raise self.task.fault(self.file, 0, f"computation returns no array for case {self.name}")
 
-    def _scalar(self, leaf):
-        return leaf if leaf.dtype.kind in "iub" and leaf.size <= SCALAR_ELEMENTS else None
-
-    def _practice(self):
-        """Integers of a seed that is no secret, for runs that look for faults and not for values."""
-        small = [leaf for leaf in self.leaves if leaf.dtype.kind in "iub"]
-        if not small or any(leaf.size > PRACTICE_ELEMENTS for leaf in small):
-            return
-        dynamic, _ = self.task.inputs(self.case, PRACTICE_SEED)
-        leaves = [np.asarray(leaf) for leaf in trees.flatten(dynamic)[1]]
-        self.entry["practice"] = [leaf.reshape(-1).tolist() if leaf.dtype.kind in "iub" else None for leaf in leaves]
-
-    def _describe_floor(self, floor):
-        hardware = self.job.hardware
-        self.result.floor_s, _ = work.seconds(floor, hardware, least=True)
-        roofline, bound = work.seconds(floor, hardware)
-        self.result.facts.update(flops=floor["flops"], bytes=floor["bytes"])
-        if roofline is not None:
-            self.result.facts.update(roofline_s=roofline, bound_by=bound)
-
-    def _tolerances_and_values(self, seed):
-        tested = self.case.get("test", True)
-        outputs = None
-        stated = stated_tolerance(self.job, self.case, len(self.entry["outputs"]), self.task)
-        if tested or self._timed():
-            outputs = self._run(self.leaves)
-            arrays.save(os.path.join(self.out, f"{self.name}.inputs.npz"), self.leaves)
-            arrays.save(os.path.join(self.out, f"{self.name}.outputs.npz"), outputs)
-        if stated:
-            self.entry["tolerance"] = stated
-        elif tested:
-            oracle = self._oracle()
-            self.entry["tolerance"] = [tolerance.derive(o, None if oracle is None else oracle[i]) for i, o in enumerate(outputs)]
-            self.result.facts["oracle"] = "float64" if oracle is not None else "none"
-        self.result.facts["tolerance"] = "stated" if stated else "derived"
-        del outputs
-        self._timed_sets(seed)
-
-    def _run(self, leaves):
+    def run(self, leaves):
         outputs = self.task.call(self.file, f"computation for case {self.name}", lambda: jax.device_get(jax.jit(self._flat)(*leaves)))
         return [np.asarray(output) for output in outputs]
 
-    def _oracle(self):
+    def oracle(self):
         """The reference in float64, or None if it does not run there."""
         wide = [leaf.astype(np.float64) if tolerance.is_float(leaf.dtype) else leaf for leaf in self.leaves]
         try:
@@ -155,20 +113,73 @@ class _Case:
         shapes = [tuple(entry["shape"]) for entry in self.entry["outputs"]]
         return outputs if [o.shape for o in outputs] == shapes else None
 
-    def _timed(self):
-        return self.case.get("score", True) and timed_sets(self.job) > 0
 
-    def _timed_sets(self, seed):
-        if not self._timed():
+class _Case:
+    """What a case leaves on disk and in the signature."""
+
+    def __init__(self, job, task, function, case, seed, out):
+        self.job, self.task, self.case, self.seed, self.out = job, task, case, seed, out
+        self.name = case["name"]
+        self.program = Program(job, task, function, case, seed)
+        self.entry = self.program.entry
+        self.result = CaseResult(self.name)
+        self._save("scalars", [_scalar(leaf) for leaf in self.program.leaves])
+        self._practice()
+        self._describe_floor()
+        self._tolerances_and_values()
+
+    def _save(self, kind, leaves, number=0):
+        suffix = f".{number}" if number else ""
+        arrays.save(os.path.join(self.out, f"{self.name}{suffix}.{kind}.npz"), leaves)
+
+    def _practice(self):
+        """Integers of a seed that is no secret, for runs that look for faults and not for values."""
+        small = [leaf for leaf in self.program.leaves if leaf.dtype.kind in "iub"]
+        if not small or any(leaf.size > PRACTICE_ELEMENTS for leaf in small):
             return
-        each = sum(leaf.nbytes for leaf in self.leaves)
+        dynamic, _ = self.task.inputs(self.case, PRACTICE_SEED)
+        leaves = [np.asarray(leaf) for leaf in trees.flatten(dynamic)[1]]
+        self.entry["practice"] = [leaf.reshape(-1).tolist() if leaf.dtype.kind in "iub" else None for leaf in leaves]
+
+    def _describe_floor(self):
+        floor = self.entry["floor"]
+        self.result.floor_s, _ = work.seconds(floor, self.job.hardware, least=True)
+        roofline, bound = work.seconds(floor, self.job.hardware)
+        self.result.facts.update(flops=floor["flops"], bytes=floor["bytes"])
+        if roofline is not None:
+            self.result.facts.update(roofline_s=roofline, bound_by=bound)
+
+    def _tolerances_and_values(self):
+        tested = self.case.get("test", True)
+        timed = self.case.get("score", True) and timed_sets(self.job) > 0
+        stated = stated_tolerance(self.job, self.case, len(self.entry["outputs"]), self.task)
+        if tested or timed:
+            outputs = self.program.run(self.program.leaves)
+            self._save("inputs", self.program.leaves)
+            self._save("outputs", outputs)
+        if stated:
+            self.entry["tolerance"] = stated
+        elif tested or timed:
+            oracle = self.program.oracle()
+            self.entry["tolerance"] = [tolerance.derive(o, None if oracle is None else oracle[i]) for i, o in enumerate(outputs)]
+            self.result.facts["oracle"] = "none" if oracle is None else "float64"
+        self.result.facts["tolerance"] = "stated" if stated else "derived"
+        if timed:
+            self._timed_sets()
+
+    def _timed_sets(self):
+        each = sum(leaf.nbytes for leaf in self.program.leaves)
         for number in range(1, timed_sets(self.job)):
             if number * each > TIMED_BYTES or not self.task.is_random():
                 break
-            dynamic, _ = self.task.inputs(self.case, seed, number)
+            dynamic, _ = self.task.inputs(self.case, self.seed, number)
             leaves = [np.asarray(leaf) for leaf in trees.flatten(dynamic)[1]]
-            arrays.save(os.path.join(self.out, f"{self.name}.{number}.inputs.npz"), leaves)
-            arrays.save(os.path.join(self.out, f"{self.name}.{number}.outputs.npz"), self._run(leaves))
+            self._save("inputs", leaves, number)
+            self._save("outputs", self.program.run(leaves), number)
+
+
+def _scalar(leaf):
+    return leaf if leaf.dtype.kind in "iub" and leaf.size <= SCALAR_ELEMENTS else None
 
 
 def _leaf_count(node):
