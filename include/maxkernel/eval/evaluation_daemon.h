@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,6 +28,8 @@ struct DaemonOptions {
   std::uint64_t output_limit_bytes = std::uint64_t{1} << 20;   // kept of a process's standard output and error
   absl::Duration stage_deadline = absl::Minutes(5);            // per stage, from the start of its execution
   absl::Duration drain_timeout = absl::Minutes(2);             // for running evaluations on Shutdown
+  // Gets whole lines, each one JSON object, from any thread but one at a time. Empty: no log.
+  std::function<void(std::string_view)> log;
 
   absl::Status Validate() const;
 };
