@@ -42,6 +42,9 @@ struct SearchOptions {
   std::optional<bool> confirm;
   // Infrastructure failures in a row, without a success between them, that end the run. 0: never.
   std::uint32_t give_up_after = 20;
+  // Proposals in a row that gave no new candidate, failed or known already, that end the run: such a run may spend nothing and would never
+  // end. 0: never.
+  std::uint32_t barren_after = 500;
 
   absl::Status Validate() const;
 };

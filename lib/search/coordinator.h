@@ -122,6 +122,7 @@ class Coordinator final : public Search {
   void TakeProposalFailure(WorkId work, const SampleKey& sample, const absl::Status& status, absl::Duration duration);
   void TakeEvaluationFailure(WorkId work, const Call& call, const absl::Status& status, absl::Duration duration);
   void CountFailure(const absl::Status& status);
+  void CountBarren(bool barren);
   absl::Duration RetryDelay(std::uint32_t failures) const;
   void Cancel(WorkId work, Call& call);
   void Conclude();
@@ -158,6 +159,7 @@ class Coordinator final : public Search {
   std::uint64_t asked_at_ = 0;                 // sequence at which the selection policy answered kWait
   std::uint32_t idle_decisions_ = 0;           // in a row, without a dispatch
   std::uint32_t failures_in_a_row_ = 0;
+  std::uint32_t barren_in_a_row_ = 0;          // proposals without a new candidate
   std::string blocked_by_;                     // the limit that stood in the way this turn
   std::optional<std::string> stuck_;
   std::optional<std::string> baseline_fault_;

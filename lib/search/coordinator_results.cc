@@ -150,7 +150,15 @@ void Coordinator::TakeProposal(WorkId work, const Call& call, absl::StatusOr<Pro
     event.detail = absl::StrCat("the budget has room for ", limit, " of ", fresh.size(), " candidates");
   }
   Emit(std::move(event));
+  CountBarren(fresh.empty());
   AddProposals(work, call, *result, limit);
+}
+
+void Coordinator::CountBarren(bool barren) {
+  barren_in_a_row_ = barren ? barren_in_a_row_ + 1 : 0;
+  if (options_.barren_after == 0 || barren_in_a_row_ < options_.barren_after || state_->stop().has_value()) return;
+  Emit(StopRequested{StopRequested::Mode::kDrain,
+                     absl::StrCat("barren: ", barren_in_a_row_, " proposals in a row gave no new candidate")});
 }
 
 void Coordinator::AddProposals(WorkId work, const Call& call, const ProposeResult& result, std::size_t limit) {

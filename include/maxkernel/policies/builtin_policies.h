@@ -6,8 +6,9 @@
 
 namespace maxkernel {
 
-// Adds what this library has: selections random, best_first and beam; expansions autotune and script; stops patience and target.
-// Each has an options struct and a factory of its own in maxkernel/policies/.
+// Adds what this library has: selections random, best_first and beam; expansions autotune, script and portfolio; stops patience, target
+// and any. Each has an options struct and a factory of its own in maxkernel/policies/. portfolio and any look their members up in
+// `registry`, which therefore must not move.
 absl::Status RegisterBuiltinPolicies(PolicyRegistry& registry);
 
 }  // namespace maxkernel
