@@ -10,8 +10,8 @@ from jaxlib.mlir import ir
 
 import estimate_kernels as kernels
 from estimate_kernels import BF16, F32, I32, exported, run, shape
-from maxkernel_runner.estimate import module as modules, report
-from maxkernel_runner.estimate.description import Dot
+from maxkernel_runner.estimate import module as modules, report, trace
+from maxkernel_runner.estimate.description import Dot, Work
 
 
 def described(function, *arguments, values=None, on="v5e"):
@@ -216,18 +216,86 @@ def test_own_copies_overlap_when_started_ahead():
   assert fast["time_s"] < slow["time_s"] and "own_copies" in fast["flags"]
 
 
-def test_own_copies_in_a_grid_step_that_waits_at_once_are_exposed():
+def copying_steps(steps=8, ahead=False):
+  """Every grid step copies its rows itself: at once, or started by the step before."""
   def body(x, out, buffer, semaphore):
-    copy = pltpu.make_async_copy(x.at[pl.ds(pl.program_id(0) * 256, 256)], buffer, semaphore)
-    copy.start()
-    copy.wait()
-    out[...] = buffer[...] * 2
+    i = pl.program_id(0)
+    copy = lambda i: pltpu.make_async_copy(x.at[pl.ds(i * 256, 256)], buffer.at[jax.lax.rem(i, 2)], semaphore.at[jax.lax.rem(i, 2)])
+    if not ahead:
+      copy(i).start()
+    else:
+      @pl.when(i == 0)
+      def _():
+        copy(i).start()
+
+      @pl.when(i + 1 < steps)
+      def _():
+        copy(i + 1).start()
+    copy(i).wait()
+    value = buffer[jax.lax.rem(i, 2)]
+    for _ in range(16):
+      value = jnp.exp(value)
+    out[...] = value
 
   call = pl.pallas_call(
-      body, grid=(8,), in_specs=[pl.BlockSpec(memory_space=pl.ANY)], out_specs=pl.BlockSpec((256, 512), lambda i: (i, 0)),
-      out_shape=shape(2048, 512, dtype=F32), scratch_shapes=[pltpu.VMEM((256, 512), F32), pltpu.SemaphoreType.DMA])
-  kernel = only_kernel(call, shape(2048, 512, dtype=F32))
-  assert float(np.sum(kernel.exposed_dma_bytes)) == 2048 * 512 * 4
+      body, grid=(steps,), in_specs=[pl.BlockSpec(memory_space=pl.ANY)], out_specs=pl.BlockSpec((256, 512), lambda i: (i, 0)),
+      out_shape=shape(steps * 256, 512, dtype=F32), scratch_shapes=[pltpu.VMEM((2, 256, 512), F32), pltpu.SemaphoreType.DMA((2,))])
+  return call, (shape(steps * 256, 512, dtype=F32),)
+
+
+def test_copies_carry_over_from_one_grid_step_to_the_next():
+  at_once, ahead = (run(call, *arguments) for call, arguments in (copying_steps(), copying_steps(ahead=True)))
+  assert at_once["kernels"][0]["bytes"] == ahead["kernels"][0]["bytes"] == 2 * 8 * 256 * 512 * 4
+  assert ahead["time_s"] < 0.8 * at_once["time_s"]
+
+
+def test_steps_too_many_to_be_walked_in_order_still_tell_exposed_copies(monkeypatch):
+  monkeypatch.setattr(trace, "_MAX_ORDERED_OPERATIONS", 0)
+  exposed = lambda pair: float(np.sum(only_kernel(pair[0], *pair[1]).exposed_dma_bytes))
+  assert exposed(copying_steps()) == 8 * 256 * 512 * 4
+  assert exposed(copying_steps(ahead=True)) == 256 * 512 * 4
+
+
+def test_scalars_carry_over_from_one_grid_step_to_the_next():
+  def body(x, out, state):
+    @pl.when(pl.program_id(0) == 0)
+    def _():
+      state[0] = 0
+
+    @pl.when(state[0] == 0)
+    def _():
+      out[...] = jnp.dot(x[...], x[...], preferred_element_type=F32)
+    state[0] = 1 - state[0]
+
+  spec = pl.BlockSpec((128, 128), lambda i: (i, 0))
+  kernel = only_kernel(pl.pallas_call(body, grid=(6,), in_specs=[spec], out_specs=spec, out_shape=shape(768, 128, dtype=F32),
+                                      scratch_shapes=[pltpu.SMEM((1,), I32)]), shape(768, 128, dtype=F32))
+  assert "data_dependent_condition" not in kernel.flags
+  assert sum(float(t) for w in kernel.timeline.events if isinstance(w, Work) for t in w.dots.values()) == 3
+
+
+def test_a_pipeline_inside_the_kernel_is_walked():
+  def inner(x, y, out):
+    @pl.when(pl.program_id(2) == 0)
+    def _():
+      out[...] = jnp.zeros_like(out)
+    out[...] += jnp.dot(x[...], y[...], preferred_element_type=F32)
+
+  def body(x, y, out):
+    pltpu.emit_pipeline(
+        inner, grid=(2, 2, 4),
+        in_specs=[pl.BlockSpec((256, 256), lambda i, j, k: (i, k)), pl.BlockSpec((256, 256), lambda i, j, k: (k, j))],
+        out_specs=[pl.BlockSpec((256, 256), lambda i, j, k: (i, j))])(x, y, out)
+
+  anywhere = pl.BlockSpec(memory_space=pl.ANY)
+  device = jax.sharding.AbstractDevice("TPU v5 lite", 1, "tpu")
+  with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), (), abstract_device=device)):
+    call = pl.pallas_call(body, in_specs=[anywhere] * 2, out_specs=anywhere, out_shape=shape(512, 512, dtype=F32))
+    result = run(call, shape(512, 1024), shape(1024, 512))
+  (kernel,) = result["kernels"]
+  assert kernel["flops"] == 2 * 512 * 512 * 1024
+  assert kernel["bytes"] == 16 * 2 * 256 * 256 * 2 + 4 * 256 * 256 * 4
+  assert kernel["vmem_bytes"] == 2 * (2 * 256 * 256 * 2 + 256 * 256 * 4)
 
 
 @pytest.mark.parametrize("function, slot, least", [

@@ -93,11 +93,11 @@ class Transfer:
 class Timeline:
   """Ordered events of a kernel with its own loop. An entry is a Transfer or the Work between two of them.
 
-  `scale` multiplies the whole when only a part of the steps was walked.
+  `steps` are grid steps, each with its fixed cost; in a kernel without a grid every piece of work between two events counts as one.
   """
 
   events: list = field(default_factory=list)
-  scale: float = 1.0
+  steps: int | None = None
 
 
 @dataclass

@@ -45,6 +45,9 @@ TRACED_SLOTS = {
 _NARROW_ALU_SINCE_GENERATION = 6
 _NARROW_EMULATION = 5.0
 
+# A piece of work in a kernel's own loop that is shorter than this share of a step's fixed cost is bookkeeping, not a step.
+_IDLE_SHARE = 0.1
+
 _FP8_TYPES = frozenset(name for name in ITEM_BITS if name.startswith("f8") or name.startswith("f4"))
 _INT_TYPES = frozenset(("i8", "i4", "i2", "ui8", "ui4", "ui2"))
 
@@ -175,17 +178,17 @@ def _bound(parts: dict[str, float]) -> str:
 
 
 def _clocked(kernel: KernelDescription, model: Model) -> KernelTime:
-  """A kernel with its own loop: one clock for the core, one for the copy queue, one per semaphore."""
-  constants, bandwidth = model.constants, _bandwidth(kernel, model)
-  now = queue = matrix_total = vector_total = moved = 0.0
+  """A kernel that copies its own data, on one core: one clock for the core, one for the copy queue, one per semaphore."""
+  constants, bandwidth, timeline = model.constants, _bandwidth(kernel, model), kernel.timeline
+  step_s = constants.step_s if model.switches.step_cost else 0.0
+  now = step_s * (timeline.steps or 0)
+  queue = matrix_total = vector_total = moved = flops = 0.0
   finish: dict[object, float] = {}
-  flops = 0.0
-  times: dict[int, tuple[float, float, float]] = {}
-  for event in kernel.timeline.events:
+  times: dict[int, tuple[float, float, float, float]] = {}
+  for event in timeline.events:
     if isinstance(event, Transfer):
       if event.kind == "start":
-        begin = max(now, queue)
-        queue = begin + event.transferred / bandwidth
+        queue = max(now, queue) + event.transferred / bandwidth
         finish[event.key] = queue + constants.dma_s
         moved += event.transferred
         if not model.switches.overlap_dma:
@@ -194,15 +197,15 @@ def _clocked(kernel: KernelDescription, model: Model) -> KernelTime:
         now = max(now, finish.get(event.key, now))
       continue
     if id(event) not in times:
-      compute, matrix, vector = compute_seconds(event, kernel, model)
-      times[id(event)] = float(compute), float(matrix), float(vector)
-    compute, matrix, vector = times[id(event)]
-    now += compute + (constants.step_s if model.switches.step_cost and compute > constants.step_s / 10 else 0.0)
-    matrix_total, vector_total, flops = matrix_total + matrix, vector_total + vector, flops + float(event.flops())
-  scale = kernel.timeline.scale
-  seconds = max([now, *finish.values()]) * scale
-  parts = {"matrix": matrix_total * scale, "vector": vector_total * scale, "memory": moved * scale / bandwidth}
-  return KernelTime(seconds, moved * scale, flops * scale, _bound(parts))
+      times[id(event)] = (*map(float, compute_seconds(event, kernel, model)), float(event.flops()))
+    compute, matrix, vector, own_flops = times[id(event)]
+    now += compute
+    if timeline.steps is None and compute > _IDLE_SHARE * constants.step_s:
+      now += step_s
+    matrix_total, vector_total, flops = matrix_total + matrix, vector_total + vector, flops + own_flops
+  seconds = max([now, *finish.values()])
+  parts = {"matrix": matrix_total, "vector": vector_total, "memory": moved / bandwidth}
+  return KernelTime(seconds, moved * kernel.cores, flops * kernel.cores, _bound(parts))
 
 
 def kernel_time(kernel: KernelDescription, model: Model) -> KernelTime:
@@ -275,7 +278,7 @@ def floor_seconds(program: ProgramDescription, model: Model) -> float:
   matrix = sum(_peak_seconds(o.work, o.times, chip) for o in program.operations)
   for kernel in program.kernels:
     if kernel.timeline is not None:
-      matrix += kernel.times * kernel.timeline.scale * sum(_peak_seconds(e, 1.0, chip) for e in kernel.timeline.events if isinstance(e, Work))
+      matrix += kernel.times * kernel.cores * sum(_peak_seconds(e, 1.0, chip) for e in kernel.timeline.events if isinstance(e, Work))
     else:
       matrix += kernel.times * _peak_seconds(kernel.work, kernel.count, chip)
   return max(matrix, program.floor_bytes / chip.bandwidth_of_device)

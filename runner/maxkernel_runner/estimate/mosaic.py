@@ -44,6 +44,8 @@ class Function:
   name: str
   block: Block
   argument_types: list[Type]
+  constants: list[Operation] = field(default_factory=list)  # of all its blocks, taken out of them
+  size: int = 0  # live operations, each counted once
 
 
 @dataclass
@@ -64,6 +66,7 @@ class Kernel:
   scratch: int
   windows: list[Window]
   stored_arguments: set[int]  # positions among the body's arguments that the kernel writes scalars to
+  keeps_state: bool  # copies or scalars of one grid step may matter to the next
 
 
 _TYPES: dict[str, Type] = {}
@@ -184,7 +187,20 @@ def _function(op: ir.Operation) -> Function:
   types = [_parse_type(argument.type) for argument in op.regions[0].blocks[0].arguments]
   _mark_live(block, set())
   _mark_loops(block, {})
-  return Function(ir.StringAttr(op.attributes["sym_name"]).value, block, types)
+  constants: list[Operation] = []
+  size = _hoist(block, constants)
+  return Function(ir.StringAttr(op.attributes["sym_name"]).value, block, types, constants, size)
+
+
+def _hoist(block: Block, constants: list[Operation]) -> int:
+  constants += [op for op in block.operations if op.name == "arith.constant" and op.live]
+  block.operations = [op for op in block.operations if op.live and op.name != "arith.constant"]
+  size = len(block.operations)
+  for op in block.operations:
+    for region in op.regions:
+      for nested in region:
+        size += _hoist(nested, constants)
+  return size
 
 
 def _stored(block: Block, roots: dict[int, int], found: set[int]) -> None:
@@ -239,7 +255,12 @@ def decode(module: ir.Module) -> Kernel:
       scratch=count("scratch_operands"),
       windows=windows,
       stored_arguments=stored,
+      keeps_state=_mentions(body.block, ("tpu.enqueue_dma", "memref.store")),
   )
+
+
+def _mentions(block: Block, names: tuple[str, ...]) -> bool:
+  return any(op.name in names or any(_mentions(nested, names) for region in op.regions for nested in region) for op in block.operations)
 
 
 def lanes_of(grid: tuple[int, ...]) -> list[np.ndarray]:

@@ -43,11 +43,11 @@ def estimate_module(data: bytes, *, arguments: Sequence[Any], hardware: Mapping[
   try:
     with loaded.context, ir.Location.unknown():
       traced = trace_program(loaded, list(arguments) or [None] * loaded.inputs, chip)
+    return result_of(traced, Model(chip))
   except GraphError as error:
     return _absent(str(error))
   except Exception as error:  # a fault of ours must not look like one of the candidate
     return _absent(f"the estimator failed on this module: {type(error).__name__}: {str(error)[:300]}", ["internal_error"])
-  return result_of(traced, Model(chip))
 
 
 def _main_arguments(loaded: modules.LoadedModule, arguments: list) -> list:
@@ -83,10 +83,10 @@ def _floor_bytes(program, types: dict[int, Tensor], reads: dict[int, float]) -> 
   return read + sum(_plain_bytes(types[value]) for value in set(program.results))
 
 
-def _operands(site, loaded, program, types, values, needed: int) -> list[trace.Operand]:
-  """Operands of a call; the first `needed` with their values where these can be had."""
+def _operands(site, loaded, program, types, values, needed: list[int]) -> list[trace.Operand]:
+  """Operands of a call; those at the needed positions with their values where these can be had."""
   node = site.node
-  wanted = node.operands[:needed]
+  wanted = [node.operands[position] for position in needed if position < len(node.operands)]
   found: dict[int, np.ndarray] = {}
   reasons: dict[int, str] = {}
   if wanted:
@@ -114,8 +114,7 @@ def _describe_site(site, loaded, program, types, values, chip: Chip, reads: dict
   except ValueError as error:
     broken = trace.absent_kernel(name, str(error))
     return (broken, broken), ""
-  needed = sum(size == mosaic.DYNAMIC for size in kernel.grid) + kernel.scalar_prefetch
-  operands = _operands(site, loaded, program, types, values, needed)
+  operands = _operands(site, loaded, program, types, values, trace.scalar_operands(kernel))
   results = [trace.Operand(t.shape, t.element) for t in node.types]
   describe = lambda prefer: trace.describe(kernel, name, operands, results, chip, prefer=prefer, vmem_limit=call.vmem_limit_bytes,
                                            internal_scratch=call.internal_scratch_bytes)

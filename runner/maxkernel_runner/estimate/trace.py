@@ -14,6 +14,9 @@ from maxkernel_runner.estimate.walk import Unknown, Walker, whole
 # Grid steps evaluated one by one; larger grids are represented by contiguous samples of the outer dimensions.
 _MAX_STEPS = 1 << 19
 
+# Operations up to which the steps of a kernel that keeps state are walked in order.
+_MAX_ORDERED_OPERATIONS = 100_000
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -128,6 +131,33 @@ def _resolve_grid(kernel: Kernel, operands: list[Operand]) -> tuple[tuple[int, .
   return tuple(sizes), rest, ""
 
 
+def scalar_operands(kernel: Kernel) -> list[int]:
+  """Positions among the call's operands whose values the kernel can use as scalars: grid bounds, prefetched scalars, scalar memory."""
+  bounds = sum(size == DYNAMIC for size in kernel.grid)
+  types = kernel.body.argument_types[len(kernel.grid):]
+  return [*range(bounds), *(bounds + i for i, t in enumerate(types) if t.space == "smem" and t.kind == "memref")]
+
+
+def _scalar_memory(kernel: Kernel, operands: list[Operand], first: int) -> tuple[dict, dict, dict]:
+  """Values of scalar memory by argument of the body, why others have none, and first values of what the kernel writes."""
+  known, missing, initial = {}, {}, {}
+  for i, operand in enumerate(operands):
+    root = first + i
+    if root >= len(kernel.body.argument_types):
+      break
+    kind = kernel.body.argument_types[root]
+    if kind.space != "smem" or kind.kind != "memref":
+      continue
+    name = f"scalar-prefetch operand {i}" if i < kernel.scalar_prefetch else f"operand {i}, which is in scalar memory"
+    if int(np.prod(kind.shape)) != int(np.prod(operand.shape)):
+      continue  # a block of a larger array: other values at every step
+    if operand.values is not None:
+      (initial if root in kernel.stored_arguments else known)[root] = np.asarray(operand.values).reshape(kind.shape)
+    elif root not in kernel.stored_arguments:
+      missing[root] = f"the values of {name}, and {operand.missing}"
+  return known, missing, initial
+
+
 def describe(kernel: Kernel, name: str, operands: list[Operand], results: list[Operand], chip: Chip, *, prefer: str = "high",
              vmem_limit: int | None = None, internal_scratch: int = 0) -> tuple[KernelDescription, str]:
   """The description, and the reason of a missing value that decided something in it ("" if none did)."""
@@ -142,16 +172,8 @@ def describe(kernel: Kernel, name: str, operands: list[Operand], results: list[O
   argument_types = kernel.body.argument_types
   count = len(sizes)
   roots = {i: whole(i, kind) for i, kind in enumerate(argument_types) if kind.kind == "memref"}
-  known, missing = {}, {}
-  for i, operand in enumerate(prefetch):
-    root = count + i
-    if root in kernel.stored_arguments:
-      continue
-    if operand.values is not None:
-      known[root] = np.asarray(operand.values).reshape(argument_types[root].shape)
-    else:
-      missing[root] = f"the values of scalar-prefetch operand {i}, and {operand.missing}"
-  walker = Walker(grid.steps, known=known, missing=missing, bounds=sizes, prefer=prefer)
+  known, missing, initial = _scalar_memory(kernel, operands, count)
+  walker = Walker(grid.steps, known=known, missing=missing, initial=initial, bounds=sizes, prefer=prefer)
   prefetched = [roots[count + i] for i in range(len(prefetch))]
 
   cores, core = _split_cores(grid, kernel.semantics, chip)
@@ -211,28 +233,63 @@ def describe(kernel: Kernel, name: str, operands: list[Operand], results: list[O
     first_bytes, last_bytes = first_bytes + whole_in, last_bytes + whole_out
     need.windows += int(whole_in + whole_out)
 
-  arguments = [*grid.coordinates] if steps > 1 else [int(c[0]) for c in grid.coordinates]
-  arguments += [roots[i] for i in range(count, len(argument_types)) if i in roots]
-  walker.run(kernel.body, arguments)
+  references = [roots[i] for i in range(count, len(argument_types)) if i in roots]
+  timeline = _in_order(kernel, grid, order[core == 0], references, walker, initial, (first_bytes, fetch, write, last_bytes)) \
+      if kernel.keeps_state and steps > 1 and not grid.sampled else None
+  if timeline is None:
+    coordinates = [*grid.coordinates] if steps > 1 else [int(c[0]) for c in grid.coordinates]
+    walker.run(kernel.body, coordinates + references)
+    if any(isinstance(event, Transfer) for event in walker.counts.events):
+      edges = (lambda key, size: [Transfer("start", key, size), Transfer("wait", key, 0.0)] if size else [])
+      timeline = Timeline([*edges("in", first_bytes), *walker.counts.events, *edges("out", last_bytes)])
   counts = walker.counts
   spread = lambda value: np.broadcast_to(np.asarray(value, float), (steps,))[order]
   work = Work({d: spread(t) for d, t in counts.work.dots.items()}, {n: spread(c) for n, c in counts.work.vector.items()})
   need.temporaries = walker.temporaries
+  need.scratch += sum(padded_bytes(shape, ITEM_BITS.get(element, 32), chip.sublane_tile) for shape, element in walker.allocated)
   chained = spread(counts.chained)
   if grid.sampled:
     walker.flags.add("steps_sampled")
-  timeline = Timeline(counts.events) if any(isinstance(e, Transfer) for e in counts.events) else None
-  if timeline is not None and (first_bytes or last_bytes):
-    timeline.events = [Transfer("start", "in", first_bytes), Transfer("wait", "in", 0.0), *timeline.events,
-                       Transfer("start", "out", last_bytes), Transfer("wait", "out", 0.0)]
   return KernelDescription(
       name=name, count=weight, core=core, cores=cores, fetch_bytes=fetch, write_bytes=write, every_bytes=every, work=work,
-      first_bytes=first_bytes, last_bytes=last_bytes, buffers=buffers, chained=bool(np.any(chained > 0)), rounds=np.maximum(chained, 1.0),
+      first_bytes=first_bytes, last_bytes=last_bytes, buffers=buffers, chained=bool(np.any(chained > 0)), rounds=np.maximum(chained, 1.0) if timeline is None else 1.0,
       own_dma_bytes=spread(counts.own_dma_bytes), exposed_dma_bytes=spread(counts.exposed_dma_bytes) + stalled,
       own_dma_count=spread(counts.own_dma_count), timeline=timeline, vmem=need, vmem_limit=vmem_limit,
       operand_bytes=operand_bytes,
       flags=walker.flags, absent=walker.absent,
   ), walker.missing_used
+
+
+def _in_order(kernel: Kernel, grid: _Grid, lanes: np.ndarray, references: list, walker: Walker, initial: dict,
+              moves: tuple) -> Timeline | None:
+  """Walks one core's steps one after the other, so that scalars and copies carry over. None when there are too many of them, or when a
+  value decides that is only known to the device; then every step is taken by itself. Past the walker's budget the steps walked so far stand
+  for the rest."""
+  if len(lanes) * kernel.body.size > _MAX_ORDERED_OPERATIONS:
+    return None
+  first_bytes, fetch, write, last_bytes = moves
+  single = Walker(1, known=walker.known, missing=walker.missing, initial=initial, bounds=grid.sizes, prefer=walker.prefer)
+  single.start(("block", 0), first_bytes)
+  single.wait(("block", 0))
+  for position, lane in enumerate(lanes):
+    if fetch[position]:
+      single.start(("block", position + 1), float(fetch[position]))
+    single.run_step(kernel.body, [int(c[lane]) for c in grid.coordinates] + references)
+    if write[position]:
+      single.start(("result", position), float(write[position]))
+    if fetch[position]:
+      single.wait(("block", position + 1))
+    if single.absent:
+      return None
+    if single.exhausted and position + 1 < len(lanes):
+      single.repeat(len(lanes) / (position + 1))
+      break
+  single.start("last", last_bytes)
+  walker.counts.chained = single.counts.chained
+  walker.flags |= single.flags
+  walker.temporaries, walker.allocated = single.temporaries, single.allocated
+  walker.missing_used = walker.missing_used or single.missing_used
+  return Timeline(single.counts.events, steps=len(lanes))
 
 
 def _whole_arrays(types: list[Type], results: int, chip: Chip) -> tuple[float, float]:

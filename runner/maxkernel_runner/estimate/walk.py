@@ -16,8 +16,8 @@ from maxkernel_runner.estimate.description import Dot, ITEM_BITS, Timeline, Tran
 from maxkernel_runner.estimate.mosaic import Block, Function, Operation, Type
 
 # Operations walked before a loop is extrapolated from its last iteration.
-_BUDGET = 250_000
-_MAX_EVENTS = 200_000
+_BUDGET = 100_000
+_MAX_EVENTS = 400_000
 
 
 @dataclass(frozen=True)
@@ -171,10 +171,11 @@ class Walker:
   """Walks one body for `lanes` steps. `prefer` decides conditions on missing values: "high" takes the dearer branch, "low" the cheaper."""
 
   def __init__(self, lanes: int, *, known: dict[int, np.ndarray] | None = None, missing: dict[int, str] | None = None,
-               bounds: tuple = (), prefer: str = "high"):
+               initial: dict[int, np.ndarray] | None = None, bounds: tuple = (), prefer: str = "high"):
     self.lanes = lanes
     self.known = known or {}  # root -> values of scalar memory
     self.missing = missing or {}  # root -> why its values are not known
+    self.initial = dict(initial or {}) if lanes == 1 else {}  # root -> values of scalar memory that the kernel writes later
     self.bounds = bounds
     self.prefer = prefer
     self.environment: dict[int, object] = {}
@@ -188,7 +189,8 @@ class Walker:
     self.scratch_scalars: dict[tuple, object] = {}
     self.tainted: set[int] = set()  # memories that hold what came from a matmul
     self.temporaries = 0
-    self.transfer_started: dict[object, int] = {}
+    self.allocated: list[tuple[tuple[int, ...], str]] = []  # shapes and types of VMEM that the body allocates
+    self.transfer_started: dict[object, tuple[int, object]] = {}  # semaphore -> how much work came before, in which steps
     self.serial = 0
 
   # -- recording
@@ -203,6 +205,15 @@ class Walker:
     if uses:
       self._vector("alu_narrow" if vector.bits < 32 else "alu", uses * vector.distinct())
 
+  def start(self, key: object, transferred: float) -> None:
+    """A copy of the pipeline around the body."""
+    self._flush()
+    self.counts.events.append(Transfer("start", key, transferred))
+
+  def wait(self, key: object) -> None:
+    self._flush()
+    self.counts.events.append(Transfer("wait", key, 0.0))
+
   def _flush(self) -> None:
     pending = self.counts.pending
     if pending.dots or pending.vector:
@@ -212,11 +223,33 @@ class Walker:
   # -- running
 
   def run(self, function: Function, arguments: list) -> list:
+    self._begin(function)
     self.environment.update(zip(function.block.arguments, arguments))
     results = self._block(function.block)
     if self.clocked:
       self._finish()
     return results
+
+  def run_step(self, function: Function, arguments: list) -> None:
+    """One of several grid steps in order: scalar memory and copies under way carry over, the events add up."""
+    self._begin(function)
+    self.environment.update(zip(function.block.arguments, arguments))
+    self._block(function.block)
+    self._flush()
+
+  def repeat(self, times: float) -> None:
+    """Lets everything walked so far stand for `times` as much."""
+    self.flags.add("loop_extrapolated")
+    walked, self.counts = self.counts, Counts()
+    self._join(walked, times)
+
+  @property
+  def exhausted(self) -> bool:
+    return self.spent > _BUDGET
+
+  def _begin(self, function: Function) -> None:
+    if not self.environment:
+      self.environment.update((op.results[0], _constant(op)) for op in function.constants)
 
   def _finish(self) -> None:
     transfers = any(isinstance(event, Transfer) for event in self.counts.events)
@@ -235,13 +268,8 @@ class Walker:
     environment = self.environment
     scalars = 0
     for op in block.operations:
-      if not op.live:
-        continue
       self.spent += 1
       name = op.name
-      if name == "arith.constant":
-        environment[op.results[0]] = _constant(op)
-        continue
       if op.result_types and op.result_types[0].kind == "scalar" and len(op.result_types) == 1 and not op.regions:
         scalars += 1
         environment[op.results[0]] = self._scalar(op)
@@ -317,6 +345,9 @@ class Walker:
     if root in self.missing:
       return Unknown("value", self.missing[root])
     key = (root, tuple(map(_freeze, index)))
+    if key not in self.scratch_scalars and root in self.initial:
+      values = self.initial[root]
+      return _plain(values[tuple(np.clip(i, 0, size - 1) for i, size in zip(index, values.shape))])
     return self.scratch_scalars.get(key, Unknown("data", "scalar memory that the kernel writes"))
 
   def _store_scalar(self, op: Operation) -> None:
@@ -325,6 +356,7 @@ class Walker:
     index = [self.environment.get(operand) for operand in op.operands[2:]]
     if _unknown(*index, *reference.offsets) is not None:
       self.scratch_scalars = {k: v for k, v in self.scratch_scalars.items() if k[0] != reference.root}
+      self.initial.pop(reference.root, None)
       return
     place = list(reference.offsets)
     for dimension, i in zip(reference.kept, index):
@@ -383,6 +415,7 @@ class Walker:
       outcomes.append((_cost_proxy(self.counts), self.counts, results))
     self.counts = base
     self.scratch_scalars = {k: v for k, v in scratch.items() if self.scratch_scalars.get(k) is v}
+    self.initial = {}
     chosen = (max if dearer else min)(outcomes, key=lambda outcome: outcome[0])
     self._join(chosen[1])
     if len(outcomes) == 2 and outcomes[0][2] and outcomes[1][2]:
@@ -400,17 +433,20 @@ class Walker:
     mine.own_dma_bytes = mine.own_dma_bytes + counts.own_dma_bytes * times
     mine.exposed_dma_bytes = mine.exposed_dma_bytes + counts.exposed_dma_bytes * times
     mine.own_dma_count = mine.own_dma_count + counts.own_dma_count * times
-    if self.clocked:
-      self._flush()
-      repeat = int(times) if np.isscalar(times) else 1
-      if counts.events and len(counts.events) * repeat + len(mine.events) > _MAX_EVENTS:
-        self.absent = self.absent or f"the kernel's own loop has more than {_MAX_EVENTS} events"
-        repeat = 1
-      mine.events.extend(counts.events * repeat)
-      for dot, count in counts.pending.dots.items():
-        mine.pending.add_dot(dot, count * times)
-      for name, count in counts.pending.vector.items():
-        mine.pending.add_vector(name, count * times)
+    if not self.clocked:
+      return
+    self._flush()
+    times = float(np.max(times))
+    whole_times, part = int(times), times - int(times)
+    if len(counts.events) * times + len(mine.events) > _MAX_EVENTS:
+      self.absent = self.absent or f"the kernel's own loop has more than {_MAX_EVENTS} events"
+      whole_times, part = 0, 0.0
+    mine.events.extend(counts.events * whole_times)
+    mine.events.extend(counts.events[:round(len(counts.events) * part)])
+    for dot, count in counts.pending.dots.items():
+      mine.pending.add_dot(dot, count * times)
+    for name, count in counts.pending.vector.items():
+      mine.pending.add_vector(name, count * times)
 
   def _for(self, op: Operation) -> None:
     low, high, step = (self.environment.get(operand) for operand in op.operands[:3])
@@ -426,25 +462,26 @@ class Walker:
       self._counted(op, block, trips, carried)
       return
     most = int(np.max(trips)) if isinstance(trips, np.ndarray) else int(trips)
-    for i in range(most):
+    outer, self.counts = self.counts, Counts()
+    if self.clocked:
+      self.counts.pending, outer.pending = outer.pending, Work()
+    done = 0
+    for done in range(1, most + 1):
+      i = done - 1
       active = (i < trips).astype(float) if isinstance(trips, np.ndarray) else 1.0
-      last = self.spent > _BUDGET
-      outer = self.counts
-      if last:
-        self.counts = Counts()
       self.environment[block.arguments[0]] = low + i * step
       self.environment.update(zip(block.arguments[1:], carried))
       results = self._with_weight(active, block)
       carried = [_merge(i < trips, a, b) for a, b in zip(results, carried)] if isinstance(trips, np.ndarray) else results
-      if last:
-        if self.clocked:
-          self._flush()
-        counts, self.counts = self.counts, outer
-        remaining = np.maximum(trips - i, 0)
-        self.flags.add("loop_extrapolated")
-        self._join(counts, remaining if isinstance(trips, np.ndarray) else int(remaining))
-        carried = [value if isinstance(value, (Vector, Reference)) else Unknown("loop") for value in carried]
+      if self.spent > _BUDGET:
         break
+    walked, self.counts = self.counts, outer
+    self._join(walked, 1)
+    if done < most:
+      self.flags.add("loop_extrapolated")
+      remaining = np.maximum(np.asarray(trips) - done, 0) / done
+      self._join(walked, remaining if isinstance(trips, np.ndarray) else float(remaining))
+      carried = [value if isinstance(value, (Vector, Reference)) else Unknown("loop") for value in carried]
     self.environment.update(zip(op.results, carried))
 
   def _missing_trips(self, unknown: Unknown) -> float:
@@ -507,6 +544,13 @@ class Walker:
 
   # -- memory
 
+  def _allocate(self, op: Operation) -> None:
+    kind = op.result_types[0]
+    reference = whole(-1 - op.results[0], kind)
+    if kind.space == "vmem" and op.results[0] not in self.environment:
+      self.allocated.append((kind.shape, kind.element))
+    self.environment[op.results[0]] = reference
+
   def _slice(self, op: Operation) -> None:
     source: Reference = self.environment[op.operands[0]]
     offsets = list(source.offsets)
@@ -568,7 +612,7 @@ class Walker:
       if self.weight == 1.0:
         self.counts.events.append(Transfer("start", key, 0.0 if local else transferred))
       return
-    self.transfer_started[key] = self.serial
+    self.transfer_started[key] = self.serial, self.weight
     self.counts.own_dma_bytes = self.counts.own_dma_bytes + (0.0 if local else transferred) * self.weight
     self.counts.own_dma_count = self.counts.own_dma_count + self.weight
 
@@ -580,11 +624,12 @@ class Walker:
     if self.clocked:
       self._flush()
       self.counts.events.append(Transfer("wait", key, 0.0))
-    elif self.transfer_started.get(key, -1) >= 0:
-      work_between = before - self.transfer_started.pop(key)
+    elif key in self.transfer_started:
+      started, where = self.transfer_started.pop(key)
+      work_between = before - started
       memories = [r for r in references if isinstance(r, Reference) and "semaphore" not in r.element]
       if work_between <= 4:  # nothing but the bookkeeping of the copy itself
-        moved = _copied_bytes(memories) * self.weight
+        moved = _copied_bytes(memories) * np.minimum(self.weight, where)
         self.counts.exposed_dma_bytes = self.counts.exposed_dma_bytes + moved
         self.counts.own_dma_bytes = self.counts.own_dma_bytes - moved
     self._vector("scalar", 4.0)
@@ -864,7 +909,8 @@ _HANDLERS = {
     "tpu.region": Walker._region, "tpu.trace": Walker._region, "scf.execute_region": Walker._region,
     "tpu.memref_slice": Walker._slice, "tpu.memref_squeeze": Walker._squeeze, "tpu.memref_reshape": Walker._squeeze,
     "tpu.memref_bitcast": Walker._squeeze, "tpu.reinterpret_cast": Walker._squeeze, "memref.cast": Walker._squeeze,
-    "memref.store": Walker._store_scalar,
+    "memref.store": Walker._store_scalar, "memref.alloca": Walker._allocate, "memref.alloc": Walker._allocate,
+    "tpu.sem_alloc": Walker._allocate,
     **dict.fromkeys(_LOADS, Walker._load), **dict.fromkeys(_STORES, Walker._store),
     "tpu.enqueue_dma": Walker._start, "tpu.enqueue_indirect_dma": Walker._start,
     "tpu.wait_dma": Walker._wait, "tpu.wait_dma2": Walker._wait, "tpu.wait_indirect_dma": Walker._wait,
