@@ -138,7 +138,9 @@ absl::Status DaemonCore::Initialise() {
 absl::Status DaemonCore::ProbeRunner() {
   RoleRequest request;
   request.role = Role::kProbe;
-  request.job = nlohmann::json::object();
+  absl::StatusOr<nlohmann::json> hardware = hardware_->Chip(hardware_->typical_chip());
+  if (!hardware.ok()) return hardware.status();
+  request.job = {{"chip", hardware_->typical_chip()}, {"hardware", *hardware}};
   request.deadline = kProbeDeadline;
   absl::StatusOr<RoleVerdict> verdict = RunTrusted(*runner_, gate_, ExecutionGate::Use::kShared, request);
   if (!verdict.ok() || !verdict->passed) {

@@ -68,8 +68,11 @@ absl::StatusOr<HardwareFile> HardwareFile::Load(const std::filesystem::path& pat
     if (!chip.is_object() || !chip.contains("name") || !chip["name"].is_string()) {
       return absl::InvalidArgumentError(absl::StrCat(path.string(), ": entry ", file.chips_.size() + 1, " of chips: expected a field name"));
     }
-    file.chips_[chip["name"].get<std::string>()] = chip;
+    const std::string name = chip["name"].get<std::string>();
+    if (file.chips_.empty() || chip.contains("aot")) file.typical_chip_ = name;
+    file.chips_[name] = chip;
   }
+  if (file.chips_.empty()) return absl::InvalidArgumentError(absl::StrCat(path.string(), ": field chips: expected at least one"));
   return file;
 }
 

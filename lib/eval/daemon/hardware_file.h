@@ -20,12 +20,15 @@ class HardwareFile {
 
   // {"chip": its entry, "common": ...}. InvalidArgument, naming the known ones, for an unknown chip.
   absl::StatusOr<nlohmann::json> Chip(const std::string& name) const;
+  // For work that is not about a particular one: the last in the file of which a compiler topology is known.
+  const std::string& typical_chip() const { return typical_chip_; }
   // SHA-256 of the file's bytes, in hexadecimal.
   const std::string& digest() const { return digest_; }
 
  private:
   nlohmann::json common_;
   std::map<std::string, nlohmann::json> chips_;
+  std::string typical_chip_;
   std::string digest_;
 };
 
