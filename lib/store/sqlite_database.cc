@@ -45,7 +45,10 @@ absl::StatusCode CodeOf(int code, int system_error) {
 }  // namespace
 
 absl::Status SqliteError(sqlite3* connection, int code, std::string_view attempt) {
-  const int system_error = connection == nullptr ? 0 : sqlite3_system_errno(connection);
+  // SQLite keeps the system's error of some failures only; of a refused write it leaves it in errno.
+  const int left = errno;
+  int system_error = connection == nullptr ? 0 : sqlite3_system_errno(connection);
+  if (system_error == 0 && (code & 0xff) == SQLITE_IOERR) system_error = left;
   std::string message = absl::StrCat(internal::ToAbsl(attempt), ": ", sqlite3_errstr(code));
   if (connection != nullptr) {
     const std::string detail = sqlite3_errmsg(connection);
@@ -72,6 +75,7 @@ void Statement::Bind(int parameter, std::string_view text) {
 }
 
 absl::StatusOr<bool> Statement::Step(std::string_view attempt) {
+  errno = 0;
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
@@ -103,6 +107,7 @@ absl::StatusOr<Connection> OpenConnection(const std::string& uri, int flags, std
 }
 
 absl::Status Execute(sqlite3* connection, const std::string& sql, std::string_view attempt) {
+  errno = 0;
   const int code = sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr);
   return code == SQLITE_OK ? absl::OkStatus() : SqliteError(connection, code, attempt);
 }

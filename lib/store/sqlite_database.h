@@ -14,7 +14,7 @@
 
 namespace maxkernel::store {
 
-// The last error of a connection as a Status: `attempt` says what was tried. Damage is kDataLoss, a full disk kResourceExhausted,
+// The last error of a connection as a Status, to be called right after the failure: `attempt` says what was tried. Damage is kDataLoss, a full disk kResourceExhausted,
 // missing rights kPermissionDenied, a missing file kNotFound, a database held by another process kUnavailable.
 absl::Status SqliteError(sqlite3* connection, int code, std::string_view attempt);
 

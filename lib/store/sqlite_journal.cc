@@ -36,6 +36,8 @@ constexpr char kCreateSchema[] =
     "CREATE TABLE candidate(id INTEGER PRIMARY KEY, content_hash TEXT NOT NULL, position INTEGER NOT NULL, path TEXT NOT NULL,"
     " text TEXT NOT NULL, UNIQUE(content_hash, position)) STRICT;"
     "CREATE TABLE reply(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, reply TEXT NOT NULL, checksum INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE extent(id INTEGER PRIMARY KEY CHECK(id = 1), events INTEGER NOT NULL) STRICT;"
+    "INSERT INTO extent VALUES(1, 0);"
     "COMMIT;";
 static_assert(kApplicationId == 1835758186 && kSchemaVersion == 1);
 
@@ -101,27 +103,32 @@ class SqliteJournal final : public Journal, private ReplyLog {
     for (const Event& event : events) {
       if (absl::Status status = Insert(event, attempt); !status.ok()) return status;
     }
+    Statement& update = statements_->update_extent;
+    update.Reset();
+    update.Bind(1, static_cast<std::int64_t>(last_sequence_ + events.size()));
+    if (absl::Status status = update.Run(attempt); !status.ok()) return status;
     if (absl::Status status = transaction->Commit(attempt); !status.ok()) return status;
     last_sequence_ += events.size();
     return absl::OkStatus();
   }
 
   absl::Status ForEach(const std::function<absl::Status(const Event&)>& visit) override {
-    const std::uint64_t known = mode_ == Mode::kReadOnly ? LastSequence() : 0;
+    // What there is now: a writer may be faster than a reader.
+    const absl::StatusOr<std::uint64_t> last = LastSequence();
+    if (!last.ok()) return last.status();
     std::uint64_t next = 1;
-    while (true) {
-      absl::StatusOr<std::vector<EventRow>> rows = ReadBatch(next);
+    while (next <= *last) {
+      absl::StatusOr<std::vector<EventRow>> rows = ReadBatch(next, *last);
       if (!rows.ok()) return rows.status();
+      if (rows->empty()) return Damaged(next, "is missing");
       for (const EventRow& row : *rows) {
-        // A reader stops at what there was when it began: a writer may be faster.
-        if (mode_ == Mode::kReadOnly && row.sequence > known) return absl::OkStatus();
         absl::StatusOr<Event> event = Decode(row, next);
         if (!event.ok()) return event.status();
         if (absl::Status status = visit(*event); !status.ok()) return status;
         ++next;
       }
-      if (rows->empty()) return absl::OkStatus();
     }
+    return absl::OkStatus();
   }
 
   ReplyLog& replies() override { return *this; }
@@ -131,6 +138,8 @@ class SqliteJournal final : public Journal, private ReplyLog {
     Statement insert_event;
     Statement insert_candidate;
     Statement insert_reply;
+    Statement update_extent;
+    Statement select_extent;
     Statement select_events;
     Statement select_candidate;
     Statement select_reply;
@@ -164,6 +173,7 @@ class SqliteJournal final : public Journal, private ReplyLog {
 
   absl::Status OpenToWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const int create = mode_ == Mode::kCreate ? SQLITE_OPEN_CREATE : 0;
+    const FileState state = StateOf(file_);
     const std::string attempt = absl::StrCat("opening journal ", file_);
     absl::StatusOr<Connection> connection = OpenConnection(FileUri(file_), SQLITE_OPEN_READWRITE | create, attempt);
     if (!connection.ok()) return connection.status();
@@ -177,6 +187,7 @@ class SqliteJournal final : public Journal, private ReplyLog {
       }
     }
     if (absl::Status status = CheckIdentity(attempt); !status.ok()) return status;
+    if (absl::Status status = CheckLength(state, attempt); !status.ok()) return status;
     const absl::Status status = Execute(connection_.get(),
                                         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cell_size_check=ON;"
                                         "PRAGMA journal_size_limit=67108864;",
@@ -196,6 +207,7 @@ class SqliteJournal final : public Journal, private ReplyLog {
     if (!connection.ok()) return connection.status();
     connection_ = std::move(*connection);
     if (absl::Status status = CheckIdentity(attempt); !status.ok()) return status;
+    if (absl::Status status = CheckLength(opened_state_, attempt); !status.ok()) return status;
     return Prepare(attempt);
   }
 
@@ -221,12 +233,22 @@ class SqliteJournal final : public Journal, private ReplyLog {
     return absl::OkStatus();
   }
 
+  // SQLite compares a file's length in pages with what its header says, but takes a part of a page for a whole one that ends in zeros.
+  absl::Status CheckLength(const FileState& state, const std::string& attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const absl::StatusOr<std::int64_t> page_size = QueryInteger(connection_.get(), "PRAGMA page_size", attempt);
+    if (!page_size.ok()) return page_size.status();
+    if (state.has_log || *page_size <= 0 || state.size % *page_size == 0) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat("journal ", file_, " is truncated: ", state.size, " bytes are no whole number of pages"));
+  }
+
   absl::Status Prepare(const std::string& attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::vector<Statement> prepared;
     for (const char* sql : {"INSERT INTO event(sequence, json, checksum) VALUES(?1, ?2, ?3)",
                             "INSERT OR IGNORE INTO candidate(content_hash, position, path, text) VALUES(?1, ?2, ?3, ?4)",
                             "INSERT OR IGNORE INTO reply(key, reply, checksum) VALUES(?1, ?2, ?3)",
-                            "SELECT sequence, json, checksum FROM event WHERE sequence >= ?1 ORDER BY sequence",
+                            "UPDATE extent SET events = ?1",
+                            "SELECT events, (SELECT ifnull(max(sequence), 0) FROM event) FROM extent",
+                            "SELECT sequence, json, checksum FROM event WHERE sequence BETWEEN ?1 AND ?2 ORDER BY sequence",
                             "SELECT path, text FROM candidate WHERE content_hash = ?1 ORDER BY position",
                             "SELECT reply, checksum FROM reply WHERE key = ?1"}) {
       absl::StatusOr<Statement> statement = Statement::Prepare(connection_.get(), sql);
@@ -239,15 +261,22 @@ class SqliteJournal final : public Journal, private ReplyLog {
       prepared.push_back(*std::move(statement));
     }
     statements_.emplace(Statements{std::move(prepared[0]), std::move(prepared[1]), std::move(prepared[2]), std::move(prepared[3]),
-                                   std::move(prepared[4]), std::move(prepared[5])});
+                                   std::move(prepared[4]), std::move(prepared[5]), std::move(prepared[6]), std::move(prepared[7])});
     return ReadLastSequence();
   }
 
   absl::Status ReadLastSequence() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const absl::StatusOr<std::int64_t> last = QueryInteger(connection_.get(), "SELECT ifnull(max(sequence), 0) FROM event",
-                                                           absl::StrCat("reading journal ", file_));
-    if (!last.ok()) return last.status();
-    last_sequence_ = static_cast<std::uint64_t>(*last);
+    Statement& select = statements_->select_extent;
+    select.Reset();
+    const absl::StatusOr<bool> row = select.Step(absl::StrCat("reading journal ", file_));
+    if (!row.ok()) return row.status();
+    const std::int64_t counted = *row ? select.Integer(0) : -1;
+    const std::int64_t greatest = *row ? select.Integer(1) : -1;
+    select.Reset();
+    if (counted < 0 || counted != greatest) {
+      return absl::DataLossError(absl::StrCat("journal ", file_, " is damaged: it should hold ", counted, " events; the last one is ", greatest));
+    }
+    last_sequence_ = static_cast<std::uint64_t>(counted);
     return absl::OkStatus();
   }
 
@@ -265,30 +294,31 @@ class SqliteJournal final : public Journal, private ReplyLog {
     }
   }
 
-  std::uint64_t LastSequence() {
+  absl::StatusOr<std::uint64_t> LastSequence() {
     internal::MutexLock lock(mutex_);
-    // A failure shows again in the reads that follow.
-    Read([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return ReadLastSequence(); }).IgnoreError();
+    absl::Status status = Read([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return ReadLastSequence(); });
+    if (!status.ok()) return status;
     return last_sequence_;
   }
 
-  absl::StatusOr<std::vector<EventRow>> ReadBatch(std::uint64_t first) {
+  absl::StatusOr<std::vector<EventRow>> ReadBatch(std::uint64_t first, std::uint64_t last) {
     internal::MutexLock lock(mutex_);
     std::vector<EventRow> rows;
     absl::Status status = Read([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       rows.clear();
-      return SelectEvents(first, rows);
+      return SelectEvents(first, last, rows);
     });
     if (!status.ok()) return status;
     return rows;
   }
 
   // In batches, so that a slow visitor does not keep a writer from shortening its log.
-  absl::Status SelectEvents(std::uint64_t first, std::vector<EventRow>& rows) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  absl::Status SelectEvents(std::uint64_t first, std::uint64_t last, std::vector<EventRow>& rows) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const std::string attempt = absl::StrCat("reading journal ", file_, " from event ", first);
     Statement& select = statements_->select_events;
     select.Reset();
     select.Bind(1, static_cast<std::int64_t>(first));
+    select.Bind(2, static_cast<std::int64_t>(last));
     std::size_t bytes = 0;
     while (rows.size() < kBatchRows && bytes < kBatchBytes) {
       const absl::StatusOr<bool> row = select.Step(attempt);

@@ -60,6 +60,9 @@ std::vector<std::string> Expected(std::uint64_t count) {
   return events;
 }
 
+// Without the texts in the test's output.
+bool Same(const std::vector<std::string>& a, const std::vector<std::string>& b) { return a == b; }
+
 std::string Bytes(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
@@ -107,11 +110,11 @@ TEST_CASE("A journal gives back what was appended, with the sources of candidate
     REQUIRE(journal->Append({}).ok());
     REQUIRE(journal->Append(RandomEvents(1, 100)).ok());
     REQUIRE(journal->Append(RandomEvents(101, 1)).ok());
-    CHECK(Read(*journal).events == Expected(101));
+    CHECK(Same(Read(*journal).events, Expected(101)));
   }
   CHECK(FilesIn(folder.path()) == std::vector<std::string>{"run.db"});
   const auto journal = Open(file, Mode::kWrite);
-  CHECK(Read(*journal).events == Expected(101));
+  CHECK(Same(Read(*journal).events, Expected(101)));
   REQUIRE(journal->Append(RandomEvents(102, 5)).ok());
   std::uint64_t sequence = 0;
   REQUIRE(journal->ForEach([&](const Event& event) {
@@ -131,7 +134,7 @@ TEST_CASE("A journal refuses a gap and keeps nothing of a refused group") {
   const absl::Status gap = journal->Append(std::vector<Event>{RandomEvent(3), RandomEvent(5)});
   CHECK(gap.code() == absl::StatusCode::kInvalidArgument);
   CHECK(gap.message() == "journal: event has sequence 5; expected 4");
-  CHECK(Read(*journal).events == Expected(2));
+  CHECK(Same(Read(*journal).events, Expected(2)));
   CHECK(journal->Append(RandomEvents(3, 1)).ok());
 }
 
@@ -184,7 +187,7 @@ TEST_CASE("The reply log may be used by several threads while events are appende
     for (std::uint64_t i = 0; i < 50; ++i) REQUIRE(journal->Append(RandomEvents(1 + i * 3, 3)).ok());
   }
   for (const std::string& failure : failures) CHECK(failure == "");
-  CHECK(Read(*journal).events == Expected(150));
+  CHECK(Same(Read(*journal).events, Expected(150)));
 }
 
 TEST_CASE("A second writer is refused and told who holds the journal") {
@@ -285,7 +288,7 @@ TEST_CASE("A closed journal is read without touching anything") {
   const std::string before = Bytes(file);
   {
     const auto reader = Open(file, Mode::kReadOnly);
-    CHECK(Read(*reader).events == Expected(200));
+    CHECK(Same(Read(*reader).events, Expected(200)));
     CHECK(reader->Append(RandomEvents(201, 1)).code() == absl::StatusCode::kFailedPrecondition);
     CHECK(FilesIn(folder.path()) == std::vector<std::string>{"run.db"});
   }
@@ -308,11 +311,11 @@ TEST_CASE("A reader follows a writer, and one that was there first notices it") 
     REQUIRE(writer->replies().Record("reply " + std::to_string(i), "text").ok());
     CHECK(early->replies().Find("reply " + std::to_string(i)).ok());
   }
-  CHECK(Read(*early).events == Expected(90));
-  CHECK(Read(*late).events == Expected(90));
+  CHECK(Same(Read(*early).events, Expected(90)));
+  CHECK(Same(Read(*late).events, Expected(90)));
   writer.reset();
-  CHECK(Read(*early).events == Expected(90));
-  CHECK(Read(*late).events == Expected(90));
+  CHECK(Same(Read(*early).events, Expected(90)));
+  CHECK(Same(Read(*late).events, Expected(90)));
 }
 
 TEST_CASE("A reader in another process sees a consistent prefix while a writer runs") {
@@ -512,7 +515,7 @@ TEST_CASE("A changed byte anywhere is noticed or harmless, never taken for data"
     }
     const Contents contents = Read(**journal);
     if (contents.status.ok()) {
-      CHECK(contents.events == expected);
+      CHECK(Same(contents.events, expected));
     } else {
       ++noticed;
       INFO(contents.status);
