@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Scores the time model on published tuning results of real TPUs and prints a table; optionally writes JSON rows.
 
-    run.py --data FOLDER [--json FILE] [--ablations] [--check]
+    run.py --data FOLDER [--json FILE] [--traced] [--ablations] [--check]
 
 The published tables are not part of this repository: pass their folder, or set MAXKERNEL_TPU_MEASUREMENTS. Ranks stand beside "take the
 largest block that fits", errors beside a plain roofline of the same counted work.
@@ -25,8 +25,8 @@ import yaml  # noqa: E402
 import kernels  # noqa: E402
 import measured  # noqa: E402
 from maxkernel_runner.estimate import MODEL_VERSION  # noqa: E402
-from maxkernel_runner.estimate.chip import Chip, from_hardware  # noqa: E402
-from maxkernel_runner.estimate.model import Model  # noqa: E402
+from maxkernel_runner.estimate.chip import from_hardware  # noqa: E402
+from maxkernel_runner.estimate.model import Model, program_seconds  # noqa: E402
 from scoring import Summary, score_row, summarise  # noqa: E402
 
 # Upper limits of errors and lower limits of shares that a change of the model must keep.
@@ -42,9 +42,9 @@ ABLATIONS = {
 }
 
 
-def load_chips(path: pathlib.Path) -> dict[str, Chip]:
-  hardware = yaml.safe_load(path.read_text())
-  return {entry["name"]: from_hardware({"chip": entry, "common": hardware["common"]}) for entry in hardware["chips"]}
+def load_hardware(path: pathlib.Path) -> dict[str, dict]:
+  file = yaml.safe_load(path.read_text())
+  return {entry["name"]: {"chip": entry, "common": file["common"]} for entry in file["chips"]}
 
 
 def plain_roofline(model: Model) -> Model:
@@ -86,6 +86,29 @@ def json_rows(summaries: dict[str, Summary]) -> list[dict]:
   return rows
 
 
+def traced_rows(folder: pathlib.Path, hardware: dict, models: dict[str, Model], every: int) -> list[dict]:
+  """Errors of whole exported modules, beside those of the descriptions written by hand for the same rows."""
+  import traced
+
+  share = models["v5p"].constants.exposed_round_low_pressure
+  sets = {"v5e_ragged": ("v5e", measured.ragged_rows(folder, "v5e")), "v5p_flash": ("v5p", measured.flash_rows(folder, "v5p")),
+          "v6e_flash": ("v6e", measured.flash_rows(folder, "v6e"))}
+  rows = []
+  for name, (chip, published) in sets.items():
+    model = models[chip]
+    errors, by_hand = [], []
+    for row, seconds in traced.predictions(published[::every], hardware[chip]):
+      program = (kernels.ragged_program(row, row.tiles, model.chip) if isinstance(row, measured.RaggedRow)
+                 else kernels.flash_program(row, row.blocks, model.chip, share))
+      errors.append(abs(seconds / row.seconds - 1))
+      by_hand.append(abs(program_seconds(program, model) / row.seconds - 1))
+    value, peer_value = sum(errors) / len(errors), sum(by_hand) / len(by_hand)
+    rows.append({"metric": f"err_{name}_traced", "value": round(100 * value, 2), "unit": "%", "peer": "hand-written description",
+                 "peer_value": round(100 * peer_value, 2), "ratio": round(value / peer_value, 3)})
+    print(f"  err_{name}_traced {100 * value:6.1f}% of {len(errors)} rows   hand-written: {100 * peer_value:.1f}%")
+  return rows
+
+
 def met(metric: str, value: float) -> bool:
   return value <= GOALS[metric] if metric.startswith("err") else value >= GOALS[metric]
 
@@ -124,6 +147,8 @@ def main() -> int:
   parser.add_argument("--hardware", type=pathlib.Path, default=_ROOT / "share" / "hardware.yaml")
   parser.add_argument("--json", type=pathlib.Path, help="write the rows {metric, value, unit, peer, peer_value, ratio} to this file")
   parser.add_argument("--ablations", action="store_true", help="also score the model with each of its parts left out")
+  parser.add_argument("--traced", action="store_true", help="also export kernels of jax in the published block sizes and trace them")
+  parser.add_argument("--every", type=int, default=1, help="with --traced: take every n-th row only")
   parser.add_argument("--check", action="store_true", help="exit with 1 if a goal is missed or the even-group variant passes")
   options = parser.parse_args()
   if not options.data:
@@ -131,7 +156,8 @@ def main() -> int:
           f"({', '.join((*measured.RAGGED_FILES.values(), *measured.FLASH_FILES.values()))})", file=sys.stderr)
     return 2
   folder = pathlib.Path(options.data)
-  models = {name: Model(chip) for name, chip in load_chips(options.hardware).items()}
+  hardware = load_hardware(options.hardware)
+  models = {name: Model(from_hardware(entry)) for name, entry in hardware.items()}
   try:
     summaries = score_all(folder, models)
     even, failed = even_groups_fail(folder, models)
@@ -141,7 +167,11 @@ def main() -> int:
   print_table(f"model version {MODEL_VERSION}", summaries)
   rows = json_rows(summaries)
   everything = print_goals(rows)
-  print(f"\n  even group sizes: error {even.error:.1%}, top 5 {even.top5:.0%}, first {even.first:.0%}: {'fails, as it must' if failed else 'PASSES, WHICH IT MUST NOT'}")
+  print(f"\n  even group sizes: error {even.error:.1%}, top 5 {even.top5:.0%}, first {even.first:.0%}: "
+        + ("fails, as it must" if failed else "PASSES, WHICH IT MUST NOT"))
+  if options.traced:
+    print("\n  whole modules, exported and traced:")
+    rows += traced_rows(folder, hardware, models, options.every)
   if options.ablations:
     for title, names in ABLATIONS.items():
       print()
