@@ -49,7 +49,7 @@ std::uint64_t ReadCounter(const fs::path& file, const std::string& name) {
 }
 
 bool HasWord(const std::string& text, const std::string& word) {
-  for (absl::string_view part : absl::StrSplit(text, absl::ByAnyChar(", \n"))) {
+  for (absl::string_view part : absl::StrSplit(text, absl::ByAnyChar("+, \n"))) {
     if (part == word) return true;
   }
   return false;

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <spawn.h>
 
+#include <algorithm>
+
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "lib/eval/daemon/file_descriptor.h"
@@ -26,9 +28,13 @@ absl::StatusOr<pid_t> Spawn(const ProcessCommand& command, const std::vector<Chi
   posix_spawn_file_actions_init(&actions);
   absl::Cleanup destroy_actions = [&] { posix_spawn_file_actions_destroy(&actions); };
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  int highest = 2;
   for (const ChildDescriptor& descriptor : descriptors) {
     posix_spawn_file_actions_adddup2(&actions, descriptor.ours, descriptor.theirs);
+    highest = std::max(highest, descriptor.theirs);
   }
+  // The embedding program may have descriptors that it forgot to mark close-on-exec.
+  posix_spawn_file_actions_addclosefrom_np(&actions, highest + 1);
 
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
