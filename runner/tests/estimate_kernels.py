@@ -44,6 +44,11 @@ def shape(*sizes: int, dtype=BF16) -> jax.ShapeDtypeStruct:
 
 
 def exported(function, *arguments) -> bytes:
+  with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), (), abstract_device=jax.sharding.AbstractDevice("TPU v5 lite", 1, "tpu"))):
+    return _export(function, *arguments)
+
+
+def _export(function, *arguments) -> bytes:
   return export.export(jax.jit(function), platforms=["tpu"])(*arguments).serialize()
 
 

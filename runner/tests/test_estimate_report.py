@@ -153,6 +153,22 @@ def test_a_loop_without_a_known_length_is_absent():
   assert result["time_s"] is None and "length that is not a constant" in result["absent"]
 
 
+@pytest.mark.parametrize("function, name", [(jnp.linalg.cholesky, "cholesky"), (lambda x: jnp.fft.rfft(x).real, "fft")])
+def test_sequential_algorithms_are_absent_with_their_name(function, name):
+  result = run(function, shape(128, 128, dtype=F32))
+  assert result["time_s"] is None and f"stablehlo.{name}, which has no model" in result["absent"]
+
+
+def test_a_composite_is_what_it_is_composed_of():
+  result = run(lambda x, w, g: jax.lax.ragged_dot(x, w, g), shape(1024, 256), shape(4, 256, 256), shape(4, dtype=I32))
+  assert result["facts"]["flops"] >= 2 * 1024 * 256 * 256
+
+
+def test_counters_of_a_loop_cost_nothing():
+  repeated = lambda x: jax.lax.fori_loop(0, 10, lambda _, c: jnp.tanh(c @ c), x)
+  assert run(repeated, shape(512, 512))["facts"]["xla_operations"] == 10
+
+
 def test_calls_without_a_model_are_absent_with_their_name():
   result = run(lambda x: jnp.linalg.qr(x)[0], shape(128, 128, dtype=F32))
   assert result["time_s"] is None and "has no model" in result["absent"]

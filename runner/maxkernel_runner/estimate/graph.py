@@ -8,6 +8,9 @@ from jaxlib.mlir import ir
 
 from maxkernel_runner.estimate.module import LoadedModule
 
+# A composite is a call to its decomposition, which the compiler may replace by something faster.
+_CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+
 _MAX_NODES = 200_000
 _MAX_DEPTH = 64
 
@@ -86,7 +89,7 @@ class Flattener:
       operands = [environment[operand] for operand in op.operands]
       if op.name in ("func.return", "stablehlo.return"):
         results = operands
-      elif op.name == "func.call":
+      elif op.name in _CALLS:
         results_of_call = self._call(op, operands, nodes, depth)
         environment.update(zip(op.results, results_of_call))
       else:
@@ -94,7 +97,7 @@ class Flattener:
     return Program(list(arguments), nodes, results)
 
   def _call(self, op: ir.Operation, operands: list[int], nodes: list[Node], depth: int) -> list[int]:
-    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    name = ir.FlatSymbolRefAttr(op.attributes[_CALLS[op.name]]).value
     callee = self._functions.get(name)
     if callee is None:
       raise GraphError(f"the module calls {name}, which it does not define")

@@ -30,6 +30,8 @@ _FREE = frozenset(("optimization_barrier", "constant", "create_token", "after_al
 _FREE_CALLS = frozenset(("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint",
                          "xla.sdy.FuncResultSharding", "AllocateBuffer"))
 _SORT_CALLS = frozenset(("TopK", "mhlo.topk", "ApproxTopK", "stablehlo.dynamic_approx_top_k", "PartialReduce"))
+# Far more work than their bytes, done one part after the other.
+_SEQUENTIAL = frozenset(("cholesky", "triangular_solve", "fft"))
 _DEVICES = ("all_reduce", "all_gather", "all_to_all", "reduce_scatter", "collective_permute", "collective_broadcast", "send", "recv",
             "infeed", "outfeed")
 _TRANSCENDENTAL = {"exponential": 1.0, "exponential_minus_one": 1.0, "log": 1.0, "log_plus_one": 1.0, "logistic": 2.0, "tanh": 1.0,
@@ -222,6 +224,8 @@ class Surveyor:
       self._matmul(node, absorbed, times, _dot(node))
     elif name == "convolution":
       self._matmul(node, absorbed, times, _convolution(node))
+    elif name in _SEQUENTIAL:
+      self.found.absent = f"the program uses {node.name}, which has no model"
     elif name == "dynamic_update_slice":
       update = self._bytes(node.operands[1])
       whole = self._bytes(node.operands[0]) if node.operands[0] in program.arguments and times == 1.0 else 0.0
@@ -291,6 +295,8 @@ class Surveyor:
         reads[operand] = max(reads.get(operand, 0.0), size)
     if moved_only and short_name(root) != "reduce":
       return
+    if all(not tensor.shape for tensor in root.types):
+      return  # loop counters and other single numbers
     written = sum(self._bytes(result) for result in root.results)
     for value in [v for v in reads if absorbed.get(v) == root.results[0]]:
       reads.pop(value)  # the matmul writes this value itself

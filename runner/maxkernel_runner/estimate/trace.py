@@ -203,14 +203,10 @@ def describe(kernel: Kernel, name: str, operands: list[Operand], results: list[O
         walker.missing_used = walker.missing_used or missing_index.reason
       else:
         walker.flags.add("data_dependent_index")
-      vary = prefer == "high" or missing_index.kind != "value"
-      spread = np.arange(steps) % max(1, -(-operand.shape[0] // max(1, window.bounds[0]))) if vary else 0
-      indices = [np.arange(steps) % 2 * 0 + spread if isinstance(i, Unknown) else i for i in indices]
-      if vary and not np.ndim(spread):
-        spread = 0
+      indices = [0 if isinstance(i, Unknown) else i for i in indices]
     moves = _moves(indices or [0] * len(window.bounds), window, operand, grid, order, first, chip)
-    if missing_index is not None and prefer == "high":
-      moves.arriving = moves.block
+    if missing_index is not None and (prefer == "high" or missing_index.kind != "value"):
+      moves.arriving = moves.block  # no two steps share a block
     every += moves.block
     if position < input_windows:
       leaving = np.append(moves.arriving[1:], 0.0) * ~last
