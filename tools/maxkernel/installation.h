@@ -10,7 +10,7 @@ namespace maxkernel {
 
 // Where the data files and the Python side are: in the source tree that the program was built in, or beside the installed program.
 struct Installation {
-  std::filesystem::path share;   // MAXKERNEL_SHARE: hardware.yaml, prompts, task-template
+  std::filesystem::path share;   // MAXKERNEL_SHARE: hardware.yaml, prompts
   std::filesystem::path runner;  // MAXKERNEL_RUNNER: the folder that holds maxkernel_runner
   std::filesystem::path python;  // MAXKERNEL_PYTHON: an interpreter that has jax
   std::filesystem::path tasks;   // the task library

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -10,13 +9,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "maxkernel/eval/remote_evaluator.h"
 #include "maxkernel/task/load_task.h"
+#include "maxkernel/task/new_task.h"
 #include "tools/maxkernel/command.h"
 #include "tools/maxkernel/evaluator_source.h"
 #include "tools/maxkernel/installation.h"
-#include "tools/maxkernel/run_folder.h"
 
 namespace maxkernel {
 namespace {
@@ -136,29 +134,9 @@ struct NewArgs {
   fs::path folder = "tasks";
 };
 
-bool IsTaskName(const std::string& name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_' || c == '-';
-  });
-}
-
 absl::StatusOr<ExitCode> New(const NewArgs& args) {
-  if (!IsTaskName(args.name)) {
-    return absl::InvalidArgumentError(absl::StrCat("task name '", args.name, "': expected lower case letters, digits, _ and -"));
-  }
-  const absl::StatusOr<Installation> installation = FindInstallation();
-  if (!installation.ok()) return installation.status();
   const fs::path target = args.folder / args.name;
-  std::error_code error;
-  if (fs::exists(target, error)) return absl::AlreadyExistsError(absl::StrCat("task folder ", target.string(), ": it exists already"));
-  fs::create_directories(target, error);
-  if (error) return absl::PermissionDeniedError(absl::StrCat("make the task folder ", target.string(), ": ", error.message()));
-  const fs::path source = installation->share / "task-template";
-  for (const char* file : {"task.yaml", "reference.py", "inputs.py", "baseline.py"}) {
-    const absl::StatusOr<std::string> text = ReadFile(source / file);
-    if (!text.ok()) return text.status();
-    if (absl::Status status = WriteFile(target / file, absl::StrReplaceAll(*text, {{"TASK_NAME", args.name}})); !status.ok()) return status;
-  }
+  if (absl::Status status = NewTask(target); !status.ok()) return status;
   std::cout << target.string() << ": task.yaml, reference.py, inputs.py, baseline.py\n"
             << "edit them, then run: maxkernel task check " << target.string() << "\n";
   return ExitCode::kSuccess;
