@@ -12,6 +12,13 @@ absl::Time FakeClock::Now() {
 void FakeClock::Advance(absl::Duration time) {
   internal::MutexLock lock(mutex_);
   now_ += time;
+  while (!sleepers_.empty() && sleepers_.begin()->wake <= now_) WakeFirst();
+}
+
+void FakeClock::WakeFirst() {
+  *sleepers_.begin()->awake = true;
+  sleepers_.erase(sleepers_.begin());
+  changed_.NotifyAll();
 }
 
 void FakeClock::Wait(WakeSignal& signal, absl::Time until, std::size_t busy) {
@@ -26,9 +33,7 @@ void FakeClock::Wait(WakeSignal& signal, absl::Time until, std::size_t busy) {
       }
       if (!sleepers_.empty()) {
         now_ = std::max(now_, next);
-        *sleepers_.begin()->awake = true;
-        sleepers_.erase(sleepers_.begin());
-        changed_.NotifyAll();
+        WakeFirst();
       }
     }
     waiting_ = &signal;

@@ -28,9 +28,12 @@ class FakeClock final : public Clock {
   // Cancelled if `stop` is requested.
   absl::Status SleepFor(absl::Duration time, std::uint64_t order, const std::stop_token& stop = {});
 
+  // Wakes all whose time has come.
   void Advance(absl::Duration time);
 
  private:
+  void WakeFirst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   struct Sleeper {
     absl::Time wake;
     std::uint64_t order;
