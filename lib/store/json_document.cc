@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/store/utf8.h"
+#include "maxkernel/internal/utf8.h"
 
 namespace maxkernel::store {
 namespace {
@@ -185,7 +185,7 @@ class Parser {
       } else if (byte < 0x80) {
         ++position_;
       } else {
-        const std::size_t length = Utf8SequenceLength(text_.substr(position_));
+        const std::size_t length = internal::Utf8SequenceLength(text_.substr(position_));
         if (length == 0) return Fail("UTF-8");
         position_ += length;
       }

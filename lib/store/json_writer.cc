@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lib/store/utf8.h"
+#include "maxkernel/internal/utf8.h"
 
 namespace maxkernel::store {
 namespace {
@@ -109,7 +109,7 @@ void JsonWriter::AppendQuoted(std::string_view text) {
     if (byte < 0x80) {
       AppendControl(text_, byte);
       ++position;
-    } else if (const std::size_t length = Utf8SequenceLength(text.substr(position)); length > 0) {
+    } else if (const std::size_t length = internal::Utf8SequenceLength(text.substr(position)); length > 0) {
       text_.append(text, position, length);
       position += length;
     } else {

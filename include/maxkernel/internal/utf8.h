@@ -1,10 +1,11 @@
-#ifndef MAXKERNEL_LIB_STORE_UTF8_H_
-#define MAXKERNEL_LIB_STORE_UTF8_H_
+// Not part of the API.
+#ifndef MAXKERNEL_INTERNAL_UTF8_H_
+#define MAXKERNEL_INTERNAL_UTF8_H_
 
 #include <cstddef>
 #include <string_view>
 
-namespace maxkernel::store {
+namespace maxkernel::internal {
 
 // The length of the well-formed UTF-8 sequence at the start of `text` (RFC 3629, no surrogates); 0 if there is none.
 inline std::size_t Utf8SequenceLength(std::string_view text) {
@@ -28,6 +29,6 @@ inline std::size_t Utf8SequenceLength(std::string_view text) {
   return 0;
 }
 
-}  // namespace maxkernel::store
+}  // namespace maxkernel::internal
 
-#endif  // MAXKERNEL_LIB_STORE_UTF8_H_
+#endif  // MAXKERNEL_INTERNAL_UTF8_H_
