@@ -1,6 +1,6 @@
 # task: softmax
 # expect: rejected
-# why: moves the work before the clock: a table of 64 MiB in the module
+# why: moves the work before the clock: a table of 16 MiB in the module
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +27,7 @@ def _softmax(x):
     )(x)
 
 
-_TABLE = np.random.default_rng(7).standard_normal((4096, 4096)).astype(np.float32)
+_TABLE = np.random.default_rng(7).standard_normal((2048, 2048)).astype(np.float32)
 
 
 def computation(x):

@@ -1,12 +1,12 @@
 # task: softmax
 # expect: honest_score
-# why: prints a gigabyte; output is a bounded diagnostic and no more
+# why: prints hundreds of megabytes; output is a bounded diagnostic and no more
 
 import jax
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
 
-for _ in range(1024):
+for _ in range(256):
     print("x" * (1 << 20))
 
 
