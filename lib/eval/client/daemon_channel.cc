@@ -131,10 +131,15 @@ absl::Status DaemonChannel::Explain(const absl::Status& status) const {
   }
 }
 
-void DaemonChannel::AwaitConnection(absl::Duration timeout, const std::stop_token& stop) {
-  const absl::Time end = absl::Now() + timeout;
-  while (!stop.stop_requested() && absl::Now() < end) {
-    if (channel_->WaitForConnected(absl::ToChronoTime(std::min(end, absl::Now() + kPollInterval)))) return;
+void DaemonChannel::AwaitConnection(absl::Duration pause, const std::stop_token& stop) {
+  const absl::Time start = absl::Now();
+  while (!stop.stop_requested() && absl::Now() < start + 2 * pause) {
+    const absl::Time step = absl::Now() + kPollInterval;
+    if (absl::Now() < start + pause) {
+      absl::SleepFor(std::min(step, start + pause) - absl::Now());
+    } else if (channel_->WaitForConnected(absl::ToChronoTime(step))) {
+      return;
+    }
   }
 }
 

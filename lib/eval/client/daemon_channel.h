@@ -26,8 +26,8 @@ class DaemonChannel {
   // Errors as MakeRemoteEvaluator describes them.
   absl::StatusOr<v1::GetCapabilitiesResponse> GetCapabilities();
   v1::EvaluationService::Stub& stub() { return *stub_; }
-  // Waits until connected, at most for `timeout`, less if `stop` is requested.
-  void AwaitConnection(absl::Duration timeout, const std::stop_token& stop);
+  // Pauses, then waits as long again for a connection if there is none. Returns early if `stop` is requested.
+  void AwaitConnection(absl::Duration pause, const std::stop_token& stop);
   // Ends the lingering of the work under `key`. Best effort.
   void Cancel(const std::string& key);
   // Says more about a failed call than gRPC does: who, if anyone, listens.

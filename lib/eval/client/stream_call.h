@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/eval/client/daemon_channel.h"
 #include "lib/eval/wire/status_conversion.h"
@@ -33,20 +34,27 @@ struct StreamCallArgs {
   std::function<void(std::string_view)> progress;  // may be empty
 };
 
+// Between two attempts to take a stream up again; doubled each time.
+inline constexpr absl::Duration kFirstPause = absl::Milliseconds(250);
+inline constexpr absl::Duration kLongestPause = absl::Seconds(4);
+// A stream that lasted this long was no failed attempt.
+inline constexpr absl::Duration kGoodStream = absl::Seconds(10);
+
 // Reads a stream of events up to the one that has the answer. A stream that breaks is taken up again under its key, so that the work
 // goes on where it was; one that the daemon itself ended is over. Blocks.
 // `open` starts a call: (grpc::ClientContext*) -> std::unique_ptr<grpc::ClientReader<Event>>.
 template <typename Event, typename Open>
 absl::StatusOr<Event> StreamToAnswer(DaemonChannel& channel, const StreamCallArgs& args, Open open) {
-  absl::Duration pause = absl::Milliseconds(250);
+  absl::Duration pause = kFirstPause;
   int attempts_left = channel.options().reattach_attempts;
+  bool heard = false;  // so that it is a daemon, whatever happens later
   while (true) {
+    const absl::Time start = absl::Now();
     grpc::ClientContext context;
     if (args.deadline != absl::InfiniteFuture()) context.set_deadline(absl::ToChronoTime(args.deadline));
     std::stop_callback on_stop(args.stop, [&context] { context.TryCancel(); });
     auto reader = open(&context);
     Event event;
-    bool heard = false;
     bool answered = false;
     while (reader->Read(&event)) {
       heard = true;
@@ -76,10 +84,17 @@ absl::StatusOr<Event> StreamToAnswer(DaemonChannel& channel, const StreamCallArg
       if (status.ok()) return absl::InternalError("the evaluation daemon ended the stream without an answer");
       return status;
     }
-    if (heard) attempts_left = std::max(attempts_left, channel.options().reattach_attempts);
-    if (attempts_left-- <= 0) return channel.Explain(status);
+    if (absl::Now() - start > kGoodStream) {
+      attempts_left = channel.options().reattach_attempts;
+      pause = kFirstPause;
+    }
+    if (attempts_left-- <= 0) {
+      if (!heard) return channel.Explain(status);
+      return absl::UnavailableError(absl::StrCat("evaluation daemon at ", channel.options().address, ": the connection broke again and again (",
+                                                 std::string(status.message()), ")"));
+    }
     channel.AwaitConnection(pause, args.stop);
-    pause = std::min(2 * pause, absl::Seconds(4));
+    pause = std::min(2 * pause, kLongestPause);
   }
 }
 
