@@ -23,7 +23,7 @@ def nbytes(entry):
 
 def save(path, leaves):
     """`leaves`: arrays, or None for one that is not kept."""
-    kept = {str(i): np.ascontiguousarray(leaf) for i, leaf in enumerate(leaves) if leaf is not None}
+    kept = {str(i): np.asarray(leaf, order="C") for i, leaf in enumerate(leaves) if leaf is not None}
     header = {key: spec(array) for key, array in kept.items()}
     temporary = f"{path}.partial"
     with open(temporary, "wb") as file:

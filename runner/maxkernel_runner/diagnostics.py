@@ -71,8 +71,12 @@ class Patterns:
         return next((p for p in self.patterns if p.regex.search(text)), None)
 
 
+# Where this machine keeps packages and the runner; of no use to an author.
+_MACHINE_PATHS = re.compile(r"[^\s\"'(]*/(?:site-packages|dist-packages)/|" + re.escape(os.path.dirname(PATTERN_FILE)) + "/")
+
+
 def error_text(error):
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return _MACHINE_PATHS.sub("", f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 
 
 def own_frames(error, files):

@@ -71,6 +71,7 @@ class _Screen(ast.NodeVisitor):
     def __init__(self, local_modules):
         self.local_modules = local_modules
         self.imported = {}  # local name -> dotted name
+        self.scopes = []    # names bound by each function around the current node
 
     # Imports
 
@@ -107,7 +108,7 @@ class _Screen(ast.NodeVisitor):
     # Names and attributes
 
     def visit_Name(self, node):
-        if node.id in _FORBIDDEN_NAMES:
+        if node.id in _FORBIDDEN_NAMES and not any(node.id in bound for bound in self.scopes):
             raise Finding("dynamic code", node.lineno, f"use of {node.id}: a kernel is plain code over its arguments")
         if isinstance(node.ctx, (ast.Store, ast.Del)):
             self.imported.pop(node.id, None)
@@ -155,6 +156,29 @@ class _Screen(ast.NodeVisitor):
                 if path == name.rstrip(".") or (name.endswith(".") and path.startswith(name)) or path.startswith(name + "."):
                     raise Finding(rule, line, f"use of {path}")
 
+    # Functions. A name that a function binds is its own, whatever builtin is called the same.
+
+    def visit_FunctionDef(self, node):
+        for outer in [*node.decorator_list, *_defaults(node.args), *_annotations(node)]:
+            self.visit(outer)
+        self._visit_scope(_parameters(node.args) | _assigned(node.body), node.body)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Lambda(self, node):
+        for outer in _defaults(node.args):
+            self.visit(outer)
+        self._visit_scope(_parameters(node.args), [node.body])
+
+    def _visit_scope(self, bound, body):
+        # An import's alias that is bound anew is no longer the import.
+        hidden = {name: self.imported.pop(name) for name in bound if name in self.imported}
+        self.scopes.append(bound)
+        for child in body:
+            self.visit(child)
+        self.scopes.pop()
+        self.imported.update(hidden)
+
     # Statements
 
     def visit_Call(self, node):
@@ -176,6 +200,37 @@ class _Screen(ast.NodeVisitor):
 
     def visit_Global(self, node):
         raise Finding("state", node.lineno, "a `global` statement: results may depend on the arguments alone")
+
+
+def _parameters(arguments):
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    return {a.arg for a in every if a}
+
+
+def _defaults(arguments):
+    return [d for d in [*arguments.defaults, *arguments.kw_defaults] if d]
+
+
+def _annotations(function):
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    return [a.annotation for a in every if a and a.annotation] + ([function.returns] if function.returns else [])
+
+
+def _assigned(body):
+    """Names that a function's own statements bind, those of functions and classes inside it left out."""
+    names, pending = set(), list(body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue  # seen by visit_Import, which knows what the name stands for
+        elif not isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            pending.extend(ast.iter_child_nodes(node))
+    return names
 
 
 def tunable_problem(source):

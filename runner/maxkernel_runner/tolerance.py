@@ -1,13 +1,13 @@
 """Tolerances that a task leaves out, from the reference's own error against an oracle in wider arithmetic.
 
-Per output, with `error` the largest difference between reference and oracle, `scale` the root mean square of the oracle and
-`eps` the spacing of the output's type at one:
+Per output, with `eps` the spacing of its type at one, `error` the largest difference between reference and oracle beyond the
+rounding of the result itself (eps/2 * |oracle|), and `scale` the root mean square of the oracle:
 
     rtol = 4 * eps              for 16 bits and fewer;  16 * eps for 32 bits
     atol = max(8 * error, rtol * scale / 4)
 
 Integers and booleans must agree exactly. Eight times the reference's own error leaves room for another order of summation;
-arithmetic in the next lower precision is wrong by hundreds of times as much.
+arithmetic in the next lower precision is wrong by more.
 """
 
 import ml_dtypes
@@ -36,7 +36,7 @@ def derive(output, oracle):
     if not finite.any():
         return {"atol": 0.0, "rtol": rtol}
     scale = float(np.sqrt(np.mean(np.abs(exact[finite]) ** 2)))
-    error = np.abs(output.astype(wide) - exact)[finite]
+    error = np.maximum(np.abs(output.astype(wide) - exact)[finite] - spacing / 2 * np.abs(exact[finite]), 0.0)
     error = float(np.max(error, where=np.isfinite(error), initial=0.0))
     return {"atol": max(ERROR_MULTIPLE * error, rtol * scale / 4), "rtol": rtol}
 

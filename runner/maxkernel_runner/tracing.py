@@ -146,6 +146,27 @@ def equations(jaxpr):
             yield from equations(inner)
 
 
+def locate(jaxpr, primitive, files, outer=None):
+    """(name, line) of the first equation of a primitive, in `files` (path -> name), or of what surrounds it there; else None."""
+    for equation in jaxpr.eqns:
+        here = _own_frame(equation, files) or outer
+        if equation.primitive.name == primitive:
+            return here
+        for inner in inner_jaxprs(equation):
+            found = locate(inner, primitive, files, here)
+            if found:
+                return found
+    return None
+
+
+def _own_frame(equation, files):
+    traceback = equation.source_info.traceback
+    for frame in traceback.frames if traceback else ():
+        if frame.file_name in files:
+            return files[frame.file_name], frame.line_num
+    return None
+
+
 def inner_jaxprs(equation):
     for value in equation.params.values():
         for item in value if isinstance(value, (tuple, list)) else (value,):

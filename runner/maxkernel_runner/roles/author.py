@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 from maxkernel_runner import candidate, diagnostics, interpret_checks, signature, tracing
 from maxkernel_runner.protocol import CaseResult, Diagnostic, Result, failed
@@ -21,6 +22,9 @@ def run(job, progress):
         return _Author(job, sources, function, targets, out, progress).run(entries)
     except candidate.Refusal as refusal:
         return refusal.result
+
+
+_NAMED_PRIMITIVE = re.compile(r"Unimplemented primitive in Pallas TPU lowering for \w+: (\w+)|rule for primitive '(\w+)'")
 
 
 class _Author:
@@ -58,16 +62,17 @@ class _Author:
                 message=str(finding), kind="screen", case=name, file=self.sources.entry))) from finding
         result = CaseResult(name, facts={"kernels": kernels})
         if "tpu" in self.targets:
-            self._write(name, "tpu", self._guard(name, lambda: tracing.export(jaxpr, entry, "tpu", self.hardware)))
+            self._write(name, "tpu", self._guard(name, lambda: tracing.export(jaxpr, entry, "tpu", self.hardware), jaxpr))
         if "cpu" in self.targets and case.get("test", True):
             self._cpu(name, jaxpr, entry, result)
         return result
 
     def _cpu(self, name, jaxpr, entry, result):
         try:
-            self._write(name, "cpu", tracing.export(jaxpr, entry, "cpu", self.hardware))
+            exported = tracing.export(jaxpr, entry, "cpu", self.hardware)
+            self._write(name, "cpu", exported)
         except Exception as error:
-            diagnostic = diagnostics.from_exception(error, self.sources.shown, case=name)
+            diagnostic = self._diagnose(error, name, jaxpr)
             if diagnostic.fault == "candidate" and not result.facts["kernels"]:
                 raise candidate.Refusal(failed("does_not_compile", _reason(diagnostic, error), diagnostic)) from error
             # It lowers for the TPU, so that the interpreter stops is the interpreter's limit.
@@ -76,10 +81,10 @@ class _Author:
             self.notes.append(diagnostic)
             return
         if result.facts["kernels"] and self.job.get("fidelity", "interpret") != "cpu":
-            self._deep_checks(name, jaxpr, entry, result)
+            self._deep_checks(name, jaxpr, entry, exported, result)
 
-    def _deep_checks(self, name, jaxpr, entry, result):
-        outcome = self.checker.run(jaxpr, entry, name)
+    def _deep_checks(self, name, jaxpr, entry, exported, result):
+        outcome = self.checker.run(jaxpr, entry, exported, name)
         result.facts["tpu_interpret"] = outcome.status
         for diagnostic in outcome.diagnostics:
             diagnostic.case = name
@@ -88,7 +93,21 @@ class _Author:
             raise candidate.Refusal(failed(outcome.verdict, f"case {name}: {outcome.reason}", *outcome.diagnostics))
         self.notes.extend(outcome.diagnostics)
 
-    def _guard(self, name, step):
+    def _diagnose(self, error, name, jaxpr=None):
+        """A diagnostic with the best place that can be told: the error's own frames, the operation it names, the function."""
+        diagnostic = diagnostics.from_exception(error, self.sources.shown, case=name)
+        if not diagnostic.line and jaxpr is not None:
+            named = _NAMED_PRIMITIVE.search(diagnostic.message)
+            place = named and tracing.locate(jaxpr.jaxpr, named[1] or named[2], self.sources.shown)
+            if place:
+                diagnostic.file, diagnostic.line = place
+        if not diagnostic.file:
+            code = getattr(self.function, "__code__", None)
+            diagnostic.file = self.sources.shown.get(code.co_filename, self.sources.entry) if code else self.sources.entry
+            diagnostic.line = code.co_firstlineno if code and isinstance(error, TypeError) else 0
+        return diagnostic
+
+    def _guard(self, name, step, jaxpr=None):
         try:
             return step()
         except tracing.SignatureMismatch as error:
@@ -99,7 +118,7 @@ class _Author:
             raise candidate.Refusal(failed("rejected", f"early exit: {error!r} while tracing", Diagnostic(
                 message=repr(error), kind="early_exit", case=name, file=self.sources.entry))) from error
         except Exception as error:
-            diagnostic = diagnostics.from_exception(error, self.sources.shown, case=name)
+            diagnostic = self._diagnose(error, name, jaxpr)
             if diagnostic.kind == "host_callback":
                 raise candidate.Refusal(failed("rejected", f"host callback: {error}", diagnostic)) from error
             if diagnostic.fault == "infra" and diagnostic.kind != "interpreter_limit":
