@@ -2,62 +2,14 @@
 
 #include <catch2/catch.hpp>
 #include <set>
-#include <tuple>
 
+#include "tests/unit/store/event_equality.h"
 #include "tests/unit/store/random_events.h"
 
 namespace maxkernel {
 namespace {
 
 using Catch::Matchers::Contains;
-
-// All members of a struct. The structured bindings stop compiling when a member is added: then add it here and to Fields.
-auto Members(const Cost& v) { const auto& [a, b, c, d, e, f, g] = v; return std::tie(a, b, c, d, e, f, g); }
-auto Members(const Budget& v) { const auto& [a, b, c, d, e, f] = v; return std::tie(a, b, c, d, e, f); }
-auto Members(const Score& v) { const auto& [a, b, c, d] = v; return std::tie(a, b, c, d); }
-auto Members(const Diagnostic& v) { const auto& [a, b, c, d, e, f, g] = v; return std::tie(a, b, c, d, e, f, g); }
-auto Members(const StageReport& v) { const auto& [a, b, c, d] = v; return std::tie(a, b, c, d); }
-auto Members(const CaseResult& v) { const auto& [a, b, c, d, e, f, g, h] = v; return std::tie(a, b, c, d, e, f, g, h); }
-auto Members(const Evaluation& v) {
-  const auto& [a, b, c, d, e, f, g, h, i, j] = v;
-  return std::tie(a, b, c, d, e, f, g, h, i, j);
-}
-auto Members(const ExpandOrder& v) { const auto& [a, b, c, d, e, f] = v; return std::tie(a, b, c, d, e, f); }
-auto Members(const EvaluateOrder& v) { const auto& [a, b, c, d] = v; return std::tie(a, b, c, d); }
-auto Members(const CancelOrder& v) { const auto& [a] = v; return std::tie(a); }
-auto Members(const RelabelOrder& v) { const auto& [a, b, c] = v; return std::tie(a, b, c); }
-auto Members(const Decision& v) { const auto& [a, b, c, d] = v; return std::tie(a, b, c, d); }
-auto Members(const SlotCounts& v) { const auto& [a, b] = v; return std::tie(a, b); }
-auto Members(const RunStarted& v) { const auto& [a, b, c] = v; return std::tie(a, b, c); }
-auto Members(const RunResumed& v) { const auto& [a] = v; return std::tie(a); }
-auto Members(const RunEnded& v) { const auto& [a, b] = v; return std::tie(a, b); }
-auto Members(const DecisionMade& v) { const auto& [a, b, c] = v; return std::tie(a, b, c); }
-auto Members(const ProposalDispatched& v) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k] = v;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k);
-}
-auto Members(const ProposalFinished& v) { const auto& [a, b, c, d, e, f] = v; return std::tie(a, b, c, d, e, f); }
-auto Members(const NodeAdded& v) {
-  const auto& [a, b, c, d, e, f, g, h, i] = v;
-  return std::tie(a, b, c, d, e, f, g, h, i);
-}
-auto Members(const DuplicateDetected& v) { const auto& [a, b] = v; return std::tie(a, b); }
-auto Members(const EvaluationDispatched& v) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k] = v;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k);
-}
-auto Members(const EvaluationFinished& v) { const auto& [a, b, c, d, e, f, g, h] = v; return std::tie(a, b, c, d, e, f, g, h); }
-auto Members(const OrderSettled& v) { const auto& [a, b, c, d, e] = v; return std::tie(a, b, c, d, e); }
-auto Members(const Relabelled& v) { const auto& [a, b, c] = v; return std::tie(a, b, c); }
-auto Members(const NewChampion& v) { const auto& [a, b] = v; return std::tie(a, b); }
-auto Members(const LateResult& v) { const auto& [a, b, c] = v; return std::tie(a, b, c); }
-auto Members(const PolicyFault& v) { const auto& [a, b] = v; return std::tie(a, b); }
-auto Members(const StopRequested& v) { const auto& [a, b] = v; return std::tie(a, b); }
-auto Members(const Paused&) { return std::tie(); }
-auto Members(const Unpaused&) { return std::tie(); }
-auto Members(const NodeVetoed& v) { const auto& [a, b, c] = v; return std::tie(a, b, c); }
-auto Members(const BudgetChanged& v) { const auto& [a] = v; return std::tie(a); }
-auto Members(const HintAdded& v) { const auto& [a] = v; return std::tie(a); }
 
 class Names {
  public:
@@ -82,12 +34,6 @@ void CheckAllListed() {
 template <std::size_t... Index>
 void CheckAllEventsListed(std::index_sequence<Index...>) {
   (CheckAllListed<std::variant_alternative_t<Index, EventBody>>(), ...);
-}
-
-bool Equal(const Event& a, const Event& b) {
-  if (a.sequence != b.sequence || a.time != b.time || a.body.index() != b.body.index()) return false;
-  return std::visit(
-      [&](const auto& left) { return Members(left) == Members(std::get<std::decay_t<decltype(left)>>(b.body)); }, a.body);
 }
 
 // Gives the candidate of the event itself, so that pointers compare equal.
