@@ -36,14 +36,12 @@ std::optional<Layout> FindLayout() {
   if (error) return std::nullopt;
   const fs::path installed = program.parent_path().parent_path() / "share" / "maxkernel";
   if (Exists(installed / "hardware.yaml")) return Layout{installed, installed / "runner", installed / "tasks", std::nullopt};
-  for (fs::path root = program.parent_path(); root.has_relative_path(); root = root.parent_path()) {
-    if (!Exists(root / "share" / "hardware.yaml") || !Exists(root / "runner" / "maxkernel_runner")) continue;
-    Layout layout{root / "share", root / "runner", root / "tasks", std::nullopt};
-    const fs::path python = root / ".venv" / "bin" / "python";
-    if (Exists(python)) layout.python = python;
-    return layout;
-  }
-  return std::nullopt;
+  const fs::path source = MAXKERNEL_SOURCE_DIR;
+  if (!Exists(source / "share" / "hardware.yaml")) return std::nullopt;
+  Layout layout{source / "share", source / "runner", source / "tasks", std::nullopt};
+  const fs::path python = source / ".venv" / "bin" / "python";
+  if (Exists(python)) layout.python = python;
+  return layout;
 }
 
 std::optional<fs::path> FindProgram(const std::string& name) {

@@ -26,10 +26,16 @@ absl::StatusOr<SettingSource> SettingFlags::Given() const {
 void AddSettingFlags(CLI::App& app, SettingFlags& flags, const std::vector<std::string>& keys) {
   for (const Setting& setting : SettingTable()) {
     if (std::find(keys.begin(), keys.end(), setting.key) == keys.end()) continue;
-    CLI::Option* option = app.add_option(setting.flag(), flags.flags[setting.key], setting.help);
+    CLI::Option* option = nullptr;
+    if (setting.repeats) {
+      option = app.add_option(setting.flag(), flags.flags[setting.key], setting.help);
+      // One value per flag: what follows it is the next argument.
+      option->type_size(1)->allow_extra_args(false);
+    } else {
+      option = app.add_option_function<std::string>(
+          setting.flag(), [&flags, key = setting.key](const std::string& value) { flags.flags[key] = {value}; }, setting.help);
+    }
     option->type_name(setting.value_name)->group(setting.group);
-    // One value per flag: what follows it is the next argument.
-    option->type_size(1)->allow_extra_args(false);
   }
 }
 
