@@ -27,8 +27,10 @@ _FORBIDDEN_MODULES = frozenset({
     "pkgutil", "posix", "resource", "runpy", "shutil", "site", "socket", "subprocess", "sys", "sysconfig", "tempfile", "threading",
     "traceback", "types", "weakref",
 })
+# Of whatever object: no kernel has a use for an attribute of these names.
 _FORBIDDEN_ATTRIBUTES = frozenset({
-    "ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "func_globals", "gi_frame", "tb_frame",
+    "_src", "ag_frame", "builtins", "cr_frame", "ctypes", "ctypeslib", "f_back", "f_builtins", "f_globals", "f_locals", "func_globals",
+    "gi_frame", "importlib", "os", "socket", "subprocess", "sys", "tb_frame",
 })
 # Full names, or all below a name that ends in a dot.
 _FORBIDDEN_PATHS = {
@@ -110,19 +112,17 @@ class _Screen(ast.NodeVisitor):
     def visit_Name(self, node):
         if node.id in _FORBIDDEN_NAMES and not any(node.id in bound for bound in self.scopes):
             raise Finding("dynamic code", node.lineno, f"use of {node.id}: a kernel is plain code over its arguments")
-        if isinstance(node.ctx, (ast.Store, ast.Del)):
-            self.imported.pop(node.id, None)
 
     def visit_Attribute(self, node):
         if node.attr.startswith("__") and node.attr not in ("__name__", "__doc__", "__init__"):
-            raise Finding("introspection", node.lineno, f"access to {node.attr}")
-        if node.attr in _FORBIDDEN_ATTRIBUTES:
             raise Finding("introspection", node.lineno, f"access to {node.attr}")
         path = self._path(node)
         if path:
             self._check_path(path, node.lineno)
             if isinstance(node.ctx, (ast.Store, ast.Del)):
                 raise Finding("patched library", node.lineno, f"assignment to {path}: libraries must stay as they are")
+        if node.attr in _FORBIDDEN_ATTRIBUTES:
+            raise Finding("introspection", node.lineno, f"access to {node.attr}")
         self.generic_visit(node)
 
     def _path(self, node):
@@ -180,6 +180,13 @@ class _Screen(ast.NodeVisitor):
         self.imported.update(hidden)
 
     # Statements
+
+    def visit_Assign(self, node):
+        """`lib = jax.lax` is one more name of an import."""
+        path = self.imported.get(node.value.id) if isinstance(node.value, ast.Name) else self._path(node.value)
+        if path and not any(isinstance(node.value, ast.Name) and node.value.id in bound for bound in self.scopes):
+            self.imported.update({target.id: path for target in node.targets if isinstance(target, ast.Name)})
+        self.generic_visit(node)
 
     def visit_Call(self, node):
         if isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr"):

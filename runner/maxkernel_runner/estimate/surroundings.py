@@ -26,6 +26,7 @@ _ELEMENTWISE = frozenset(
      " round_nearest_afz round_nearest_even rsqrt select shift_left shift_right_arithmetic shift_right_logical sign sine sqrt subtract tan"
      " tanh xor bitcast_convert iota broadcast_in_dim broadcast reshape slice dynamic_slice pad concatenate reverse map transpose").split())
 _SLICES = frozenset(("slice", "dynamic_slice"))
+_PARTS = frozenset(("slice", "dynamic_slice", "pad", "concatenate"))
 _FREE = frozenset(("optimization_barrier", "constant", "create_token", "after_all", "get_tuple_element", "tuple", "get_dimension_size"))
 _FREE_CALLS = frozenset(("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint",
                          "xla.sdy.FuncResultSharding", "AllocateBuffer"))
@@ -74,9 +75,21 @@ def _fusible(node: Node) -> bool:
   return name in _ELEMENTWISE or (node.name.startswith("chlo.") and name != "top_k")
 
 
+def _computes(node: Node) -> bool:
+  name = short_name(node)
+  return _ALU.get(name, 1.0) > 0 and name not in _PARTS
+
+
+def _taken_apart(users: list[Node]) -> bool:
+  """Several users, some of which take only a part or make a larger array of it: the compiler stores such a value rather than repeat it."""
+  return len(users) > 1 and any(short_name(user) in _PARTS for user in users)
+
+
 def _passes_through(node: Node) -> bool:
   """Operations that leave the bytes where they are."""
   name = short_name(node)
+  if name in ("pad", "slice", "convert", "broadcast_in_dim") and node.operand_types[0] == node.types[0]:
+    return True
   if name in ("optimization_barrier",):
     return True
   if name == "custom_call":
@@ -156,6 +169,8 @@ class Surveyor:
       elif not _fusible(node) and not _passes_through(node):
         stored.update(node.operands)
         stored.update(self._captures(node, producers))
+      elif _computes(node) and _taken_apart(users.get(node.results[0], [])):
+        stored.update(node.results)
     absorbed = self._epilogues(program, producers, users, stored)
     for node in program.nodes:
       if self.found.absent:
