@@ -82,6 +82,11 @@ absl::StatusOr<std::vector<Strategy>> ReadStrategies(const std::filesystem::path
 // Keys that tell a program how to drive a chip, not a person how to write for it.
 constexpr std::array kNotForPrompts = {"name", "device_kinds", "pci_device_id", "aot", "aot_host", "ici", "sparsecore"};
 
+bool IsForPrompts(const std::string& key) {
+  if (key.ends_with("_alt") || key.ends_with("_observed")) return false;  // a second source's figure for the same thing
+  return std::find(kNotForPrompts.begin(), kNotForPrompts.end(), key) == kNotForPrompts.end();
+}
+
 std::string FlowText(const YAML::Node& node) {
   YAML::Emitter emitter;
   emitter << YAML::Flow << node;
@@ -98,7 +103,7 @@ absl::StatusOr<std::string> ReadChip(const std::filesystem::path& file, const YA
     std::string text = absl::StrCat(known.back(), ". Figures are per chip unless a name says otherwise.\n");
     for (const auto& member : entry) {
       const std::string key = member.first.as<std::string>();
-      if (std::find(kNotForPrompts.begin(), kNotForPrompts.end(), key) != kNotForPrompts.end()) continue;
+      if (!IsForPrompts(key)) continue;
       absl::StrAppend(&text, "- ", key, ": ", FlowText(member.second), "\n");
     }
     for (const char* key : {"lanes", "sublanes"}) {

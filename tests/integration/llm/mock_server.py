@@ -25,6 +25,7 @@ prints "port N" once it listens on 127.0.0.1. Behaviours, by the request's model
     refusal               refuses in words
     reasoning             thinks aloud before it answers
     stream_error          an error object in the middle of the stream once, then ok
+    doubling              an edit that doubles the last "BLOCK = N" of the prompt; each fifth reply is an edit that matches nothing
     needs_key             401 unless the key is "right-key"
 
 GET /log returns what was asked of each model: [{"model", "authorization", "body"}].
@@ -34,6 +35,7 @@ import argparse
 import collections
 import http.server
 import json
+import re
 import threading
 import time
 
@@ -247,6 +249,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_event(b"[DONE]")
             return self.end_body()
         self.stream(body)
+
+    def answer_doubling(self, body, attempt):
+        block = int(re.findall(r"BLOCK = (\d+)", body["messages"][1]["content"])[-1])
+        quoted = "nothing like it" if attempt % 5 == 0 else f"BLOCK = {block}"
+        self.stream(body, text=f"Double it.\n\n<<<<<<< SEARCH\n{quoted}\n=======\nBLOCK = {2 * block}\n>>>>>>> REPLACE\n")
 
     def answer_needs_key(self, body, attempt):
         if self.headers.get("Authorization") != "Bearer right-key":
