@@ -429,7 +429,9 @@ class ScriptProposer final : public Proposer {
     const std::string key = args.reply_key + "/script";
     if (absl::StatusOr<std::string> reply = args.replies.Find(key); reply.ok()) {
       AnswerReader reader;
-      if (std::optional<ProposeResult> result = reader.Read(*reply); result.has_value()) return *std::move(result);
+      if (std::optional<ProposeResult> result = reader.Read(*reply); result.has_value()) {
+        return WithoutParents(*std::move(result), args.request);
+      }
     }
     Process process;
     if (absl::Status status = process.Start(options_, RequestToJson(args)); !status.ok()) return status;
@@ -442,10 +444,21 @@ class ScriptProposer final : public Proposer {
     std::optional<ProposeResult> result = reader.Read(process.output);
     if (!result.has_value()) return Failure(WithTail(reader.error(), process.error_tail));
     if (absl::Status status = args.replies.Record(key, process.output); !status.ok()) return status;
-    return *std::move(result);
+    return WithoutParents(*std::move(result), args.request);
   }
 
  private:
+  // An answer that is a parent again is no proposal.
+  static ProposeResult WithoutParents(ProposeResult result, const ProposeRequest& request) {
+    const std::size_t count = std::erase_if(result.proposals, [&](const Proposal& proposal) {
+      return std::any_of(request.parents.begin(), request.parents.end(), [&](const ParentContext& parent) {
+        return parent.candidate->content_hash() == proposal.candidate->content_hash();
+      });
+    });
+    if (count > 0 && result.proposals.empty()) result.failure = "script: the command gave a parent back unchanged";
+    return result;
+  }
+
   static ProposeResult Failure(const std::string& what) {
     ProposeResult result;
     result.failure = absl::StrCat("script: ", what);
