@@ -28,10 +28,22 @@ def read(folder):
     return value
 
 
-def select(signature, job_cases):
-    """The entries of a job's cases, in the job's order."""
-    chosen = []
+def expand(job_cases, count):
+    """A case with `all_cases` stands for as many as there are input sets: case_0, case_1, ... with their index as parameter."""
+    expanded = []
     for case in job_cases:
+        if not case.get("all_cases"):
+            expanded.append(case)
+            continue
+        plain = {key: value for key, value in case.items() if key != "all_cases"}
+        expanded.extend({**plain, "name": f"case_{index}", "params": {"index": index}} for index in range(count))
+    return expanded
+
+
+def select(signature, job_cases):
+    """(case, its entry) of a job's cases, in the job's order."""
+    chosen = []
+    for case in expand(job_cases, len(signature["cases"])):
         entry = signature["cases"].get(case["name"])
         if entry is None:
             raise InfraFault(f"{FILE} has no case {case['name']!r}; it has {', '.join(signature['cases'])}")

@@ -10,11 +10,16 @@ import zlib
 import jax
 import numpy as np
 
-from maxkernel_runner import diagnostics, trees
+from maxkernel_runner import diagnostics, signature, trees
 from maxkernel_runner.diagnostics import TaskFault
 from maxkernel_runner.protocol import Diagnostic
 
 _INPUT_CODE = "kernel_task.yaml"  # shown as the file of `input_gen_code`
+
+
+def input_set(case):
+    """Which of the input sets of the reference system's layout a case takes."""
+    return (case.get("params") or {}).get("index", 0)
 
 
 class TaskFiles:
@@ -37,6 +42,12 @@ class TaskFiles:
         if not os.path.isfile(os.path.join(self.folder, name)):
             return None
         return self._function(self._import(name), name, "computation", "computation(*dynamic_args, *static_args)")
+
+    def cases(self, job_cases):
+        """A job's cases, with one for each input set where a single case stands for them all."""
+        if any(case.get("all_cases") for case in job_cases):
+            return signature.expand(job_cases, len(self._input_sets(self.config["input_gen_code"])))
+        return job_cases
 
     def inputs(self, case, seed, number=0):
         """(dynamic tree, static tuple) of a case. `number` tells sets apart that are drawn under one seed."""
@@ -65,7 +76,8 @@ class TaskFiles:
             where = f"{diagnostic.file}:{diagnostic.line}" if diagnostic.line else diagnostic.file
             raise TaskFault(f"{where}: {what} raised {diagnostics.error_text(error)}", diagnostic) from error
 
-    def _pair(self, code, case):
+    def _input_sets(self, code):
+        """What get_inputs() of the reference system's layout returns, as a list of pairs."""
         if self._pairs is None:
             namespace = {"__name__": "input_gen_code"}
             path = os.path.abspath(os.path.join(self.folder, _INPUT_CODE + ":input_gen_code"))
@@ -77,23 +89,14 @@ class TaskFiles:
                 raise self.fault(_INPUT_CODE, 0, "input_gen_code defines no get_inputs()")
             value = self.call(_INPUT_CODE, "get_inputs()", function)
             self._pairs = value if isinstance(value, list) else [value]
-        index = self._pair_index(case)
-        return self._check_pair(self._pairs[index], f"{_INPUT_CODE}:input_gen_code", None, case["name"])
+        return self._pairs
 
-    def _pair_index(self, case):
-        params = case.get("params") or {}
-        if "index" in params:
-            index = params["index"]
-        else:
-            names = [c.get("name") for c in self.config.get("cases") or ()]
-            index = names.index(case["name"]) if case["name"] in names else 0
-        if not isinstance(index, int) or not 0 <= index < len(self._pairs):
-            raise self.fault(_INPUT_CODE, 0, f"case {case['name']} asks for input set {index}; get_inputs() returned {len(self._pairs)}")
-        return index
-
-    def pair_count(self):
-        self._pair(self.config["input_gen_code"], {"name": "", "params": {"index": 0}})
-        return len(self._pairs)
+    def _pair(self, code, case):
+        pairs = self._input_sets(code)
+        index = input_set(case)
+        if not isinstance(index, int) or not 0 <= index < len(pairs):
+            raise self.fault(_INPUT_CODE, 0, f"case {case['name']} asks for input set {index!r}; get_inputs() returned {len(pairs)}")
+        return self._check_pair(pairs[index], f"{_INPUT_CODE}:input_gen_code", None, case["name"])
 
     def _check_pair(self, value, name, function, case_name):
         line = function.__code__.co_firstlineno if hasattr(function, "__code__") else 0

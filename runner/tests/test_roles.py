@@ -85,15 +85,21 @@ class TestReference:
 
     def test_layout_of_the_reference_system(self, tmp_path):
         code = "import numpy as np\ndef get_inputs():\n    return [((np.full((8, 128), n, np.float32),), (2,)) for n in (1.0, 2.0)]\n"
-        settings = config([case("first"), case("second")], input_gen_code=code, atol=[0.1, 0.2], rtol=0.3, sort_before_compare=True)
+        settings = config([{**case("case_0", index=0), "all_cases": True}], input_gen_code=code, atol=[0.1, 0.2], rtol=0.3, sort_before_compare=True)
         settings.pop("compare")
         shop = workshop.Workshop(tmp_path, {"reference.py": "def computation(x, n):\n    return x * n\n"}, settings)
         result = shop.reference()
         assert result["status"] == "passed", result
         described = signature.read(shop.reference_dir)
         assert described["compare"] == "sorted_last_axis"
-        assert described["cases"]["second"]["tolerance"] == [{"atol": 0.2, "rtol": 0.3}] and described["cases"]["second"]["static"] == [2]
-        assert arrays.load(os.path.join(shop.reference_dir, "second.outputs.npz"))[0][0, 0] == 4.0
+        assert list(described["cases"]) == ["case_0", "case_1"] == [c["name"] for c in result["cases"]]
+        entry = described["cases"]["case_1"]
+        assert entry["tolerance"] == [{"atol": 0.2, "rtol": 0.3}] and entry["static"] == [2]
+        assert arrays.load(os.path.join(shop.reference_dir, "case_1.outputs.npz"))[0][0, 0] == 4.0
+        candidate = shop.candidate("def computation(x, n):\n    return n * x\n")
+        assert candidate.author()["status"] == "passed"
+        for tried in (candidate.test(), candidate.measure()):
+            assert tried["status"] == "passed" and [c["name"] for c in tried["cases"]] == ["case_0", "case_1"], tried
 
     def test_fault_inside_input_gen_code(self, tmp_path):
         settings = config([case("only")], input_gen_code="def get_inputs():\n    return 1 / 0\n")
@@ -380,6 +386,16 @@ class TestMeasure:
         (only,) = result["cases"]
         assert len(only["samples_s"]) == 3 and all(s > 0 for s in only["samples_s"])
         assert not any(d["class"] == "reused_inputs" for d in result["diagnostics"])
+
+    def test_cpu_clock_times_no_interpreted_kernel(self, softmax):
+        result = softmax.candidate(HONEST).author(targets=("cpu",), fidelity="cpu")
+        assert result["verdict"] == "does_not_compile" and "can only interpret" in result["reason"]
+
+    def test_cpu_clock_of_a_case_that_is_not_tested(self, tmp_path):
+        settings = config([case("only", test=False, rows=16, columns=128)], fidelity={"valid": [], "score": "cpu"})
+        candidate = workshop.Workshop(tmp_path, workshop.SOFTMAX_FILES, settings).candidate(plain("def computation(x):\n    return jax.nn.softmax(x, -1)\n"))
+        assert candidate.author(targets=("cpu",), fidelity="cpu")["status"] == "passed"
+        assert len(candidate.measure()["cases"][0]["samples_s"]) == 3
 
     def test_cpu_clock_grades_timed_calls(self, tmp_path):
         settings = workshop.changed(workshop.softmax_config(), fidelity={"valid": ["cpu"], "score": "cpu"})

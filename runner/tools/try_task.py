@@ -37,7 +37,7 @@ def load_config(folder):
             config = yaml.safe_load(file)
         config.setdefault("name", config.get("task_id", os.path.basename(folder)))
         config.setdefault("baseline", "optimized.py")
-        config.setdefault("cases", [{"name": "case0", "params": {}}])
+        config.setdefault("cases", [{"name": "case_0", "params": {"index": 0}, "all_cases": True}])
     config.setdefault("reference", "reference.py")
     config.setdefault("inputs", "inputs.py")
     config.setdefault("baseline", "baseline.py")

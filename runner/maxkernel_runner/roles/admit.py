@@ -20,14 +20,15 @@ def run(job, progress):
     function = task.reference()
     seed = job.need("seed", int)
     findings, results = [], []
-    tested = [case for case in job.cases if case.get("test", True)]
-    for case in job.cases:
+    cases = task.cases(job.cases)
+    tested = [case for case in cases if case.get("test", True)]
+    for case in cases:
         progress("checking", case["name"])
         one = _Case(job, task, function, case, seed, findings)
         results.append(one.result)
     if not tested:
         findings.append(_finding("tested cases", "", "error", "no case is tested, so any kernel would pass"))
-    if not any(case.get("score", True) for case in job.cases):
+    if not any(case.get("score", True) for case in cases):
         findings.append(_finding("scored cases", "", "error", "no case is scored, so no kernel is better than another"))
     errors = [f for f in findings if f.severity == "error"]
     if errors:

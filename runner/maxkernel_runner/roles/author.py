@@ -63,7 +63,13 @@ class _Author:
         result = CaseResult(name, facts={"kernels": kernels})
         if "tpu" in self.targets:
             self._write(name, "tpu", self._guard(name, lambda: tracing.export(jaxpr, entry, "tpu", self.hardware), jaxpr))
-        if "cpu" in self.targets and case.get("test", True):
+        on_clock = self.job.get("fidelity", "") == "cpu"
+        if on_clock and kernels:
+            reason = "fidelity cpu times plain JAX: this candidate has a Pallas kernel, which a CPU can only interpret"
+            raise candidate.Refusal(failed("does_not_compile", f"case {name}: {reason}", Diagnostic(
+                message=reason, kind="wrong_fidelity", case=name, file=self.sources.entry,
+                hint="Write the computation without Pallas, or evaluate it at fidelity estimate.")))
+        if "cpu" in self.targets and (case.get("test", True) or (on_clock and case.get("score", True))):
             self._cpu(name, jaxpr, entry, result)
         return result
 
@@ -80,7 +86,7 @@ class _Author:
             result.absent = f"the interpreter cannot run this kernel: {diagnostics.error_text(error)}"
             self.notes.append(diagnostic)
             return
-        if result.facts["kernels"] and self.job.get("fidelity", "interpret") != "cpu":
+        if result.facts["kernels"]:
             self._deep_checks(name, jaxpr, entry, exported, result)
 
     def _deep_checks(self, name, jaxpr, entry, exported, result):

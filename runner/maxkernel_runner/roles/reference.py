@@ -8,7 +8,7 @@ import numpy as np
 
 from maxkernel_runner import arrays, signature, tolerance, trees, work
 from maxkernel_runner.protocol import CaseResult, Result
-from maxkernel_runner.task_files import TaskFiles
+from maxkernel_runner.task_files import TaskFiles, input_set
 
 # Integer arguments up to this size may steer a kernel (scalar prefetch), so a time model needs their values.
 SCALAR_ELEMENTS = 1 << 16
@@ -26,7 +26,7 @@ def run(job, progress):
     out = job.need("out_dir", str)
     seed = job.need("seed", int)
     entries, results = {}, []
-    for case in job.cases:
+    for case in task.cases(job.cases):
         progress("running the reference", case["name"])
         one = _Case(job, task, function, case, seed, out)
         entries[case["name"]] = one.entry
@@ -209,8 +209,7 @@ def _tolerance_of_other_layout(job, case):
     atol, rtol = job.config.get("atol"), job.config.get("rtol")
     if atol is None and rtol is None:
         return None
-    names = [c.get("name") for c in job.config.get("cases") or ()]
-    index = names.index(case["name"]) if case["name"] in names else 0
+    index = input_set(case)
 
     def pick(value):
         if value is None:
