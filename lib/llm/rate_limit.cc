@@ -18,9 +18,13 @@ absl::StatusOr<LlmReply> RateLimitDecorator::Generate(const LlmCall& call) {
   const absl::Duration wait = Take();
   if (wait > absl::ZeroDuration()) {
     if (clock_.Now() + wait >= call.deadline) {
+      GiveBack();
       return absl::DeadlineExceededError("the rate limit lets this request pass only after its deadline");
     }
-    if (!waiter_.Wait(wait, call.stop)) return absl::CancelledError("cancelled while it waited for the rate limit");
+    if (!waiter_.Wait(wait, call.stop)) {
+      GiveBack();
+      return absl::CancelledError("cancelled while it waited for the rate limit");
+    }
   }
   return inner().Generate(call);
 }
@@ -33,6 +37,11 @@ absl::Duration RateLimitDecorator::Take() {
   tokens_ = std::min(static_cast<double>(capacity_), tokens_ + absl::FDivDuration(passed, interval_)) - 1;
   last_ = now;
   return tokens_ >= 0 ? absl::ZeroDuration() : -tokens_ * interval_;
+}
+
+void RateLimitDecorator::GiveBack() {
+  internal::MutexLock lock(mutex_);
+  tokens_ = std::min(static_cast<double>(capacity_), tokens_ + 1);
 }
 
 }  // namespace maxkernel::llm

@@ -25,6 +25,8 @@ class RateLimitDecorator : public Decorator {
  private:
   // Takes a token; the time until it is there.
   absl::Duration Take();
+  // Returns the token of a request that did not wait for it.
+  void GiveBack();
 
   const absl::Duration interval_;  // between tokens
   const std::int64_t capacity_;

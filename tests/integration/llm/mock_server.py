@@ -28,6 +28,8 @@ prints "port N" once it listens on 127.0.0.1. Behaviours, by the request's model
     doubling              an edit that doubles the last "BLOCK = N" of the prompt; each fifth reply is an edit that matches nothing
     needs_key             401 unless the key is "right-key"
 
+With --tls it speaks HTTPS with a certificate that nobody has reason to trust, made with the openssl command.
+
 GET /log returns what was asked of each model: [{"model", "authorization", "body"}].
 """
 
@@ -36,6 +38,9 @@ import collections
 import http.server
 import json
 import re
+import ssl
+import subprocess
+import tempfile
 import threading
 import time
 
@@ -268,9 +273,21 @@ class Server(http.server.ThreadingHTTPServer):
         pass  # clients that go away are part of the tests
 
 
+def make_tls_context():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.TemporaryDirectory() as folder:
+        key, certificate = f"{folder}/key.pem", f"{folder}/certificate.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                        "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                       check=True, capture_output=True)
+        context.load_cert_chain(certificate, key)
+    return context
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--text-file", help="answer with this file's text")
+    parser.add_argument("--tls", action="store_true", help="speak HTTPS with a self-signed certificate")
     arguments = parser.parse_args()
     text = None
     if arguments.text_file:
@@ -278,6 +295,8 @@ def main():
             text = file.read()
     Handler.state = State(text)
     server = Server(("127.0.0.1", 0), Handler)
+    if arguments.tls:
+        server.socket = make_tls_context().wrap_socket(server.socket, server_side=True)
     print("port", server.server_address[1], flush=True)
     server.serve_forever()
 

@@ -123,6 +123,19 @@ TEST_CASE("the right key opens") {
   CHECK(session.Ask().ok());
 }
 
+TEST_CASE("a certificate that is not trusted ends the call, and the key stays here") {
+  ServerProcess server({"python3", MAXKERNEL_MOCK_SERVER, "--tls"});
+  REQUIRE(server.port() != 0);
+  Session session("ok");
+  session.options.base_url = "https://127.0.0.1:" + std::to_string(server.port()) + "/v1";
+  session.options.api_key = "right-key";
+  const absl::Status status = session.Ask().status();
+  INFO(status);
+  CHECK(absl::IsUnavailable(status));
+  CHECK(absl::StrContains(status.message(), "certificate"));
+  CHECK(session.observer.failures.empty());
+}
+
 TEST_CASE("a slow answer is waited for and a silent server is not") {
   Session slow("slow");
   slow.options.idle_timeout = absl::Seconds(1);

@@ -1,5 +1,7 @@
 #include "lib/llm/openai_client.h"
 
+#include <atomic>
+#include <cstdlib>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -141,6 +143,15 @@ TEST_CASE("comments keep a connection alive, but not for ever") {
   const absl::StatusOr<LlmReply> reply = fixture.Ask();
   CHECK(absl::IsUnavailable(reply.status()));
   CHECK(Mentions(reply.status(), "no part of an answer"));
+}
+
+TEST_CASE("no proxy stands between a program and its own machine") {
+  const char* variable = GENERATE("http_proxy", "all_proxy", "ALL_PROXY");
+  setenv(variable, "http://127.0.0.1:1", 1);
+  Fixture fixture({Says(StreamHeader() + TextEvent("direct") + EndEvents())});
+  const absl::StatusOr<LlmReply> reply = fixture.Ask();
+  unsetenv(variable);
+  CHECK(reply.ok());
 }
 
 TEST_CASE("a slow answer is fine") {
