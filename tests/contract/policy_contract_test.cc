@@ -88,6 +88,9 @@ TEST_CASE("the simulated expansion keeps the contract") {
                                {std::make_shared<const Candidate>(landscape.CandidateOf(0))}) == Violations{});
 }
 
+// One short run is enough to find these.
+const SelectionContractOptions kBrief{{1}, absl::InfiniteDuration()};
+
 TEST_CASE("a selection policy that is not pure is found out") {
   const auto make = [] {
     FakeSelectionFunctions functions;
@@ -100,7 +103,7 @@ TEST_CASE("a selection policy that is not pure is found out") {
     };
     return MakeFakeSelection(functions);
   };
-  CHECK(Mentions(CheckSelectionContract(make), "answers differently when asked twice"));
+  CHECK(Mentions(CheckSelectionContract(make, kBrief), "answers differently when asked twice"));
 }
 
 TEST_CASE("a selection policy that keeps state between objects is found out") {
@@ -116,21 +119,21 @@ TEST_CASE("a selection policy that keeps state between objects is found out") {
     };
     return MakeFakeSelection(functions);
   };
-  CHECK(Mentions(CheckSelectionContract(make), "a fresh policy that was told the same events answers differently"));
+  CHECK(Mentions(CheckSelectionContract(make, kBrief), "a fresh policy that was told the same events answers differently"));
 }
 
 TEST_CASE("a selection policy that waits for ever, throws or expands what was vetoed is found out") {
   const auto make = [](std::function<Decision(const SelectArgs&)> select) {
     return [select] { return MakeFakeSelection({select, {}}); };
   };
-  CHECK(Mentions(CheckSelectionContract(make([](const SelectArgs&) { return Decision::Wait("for ever"); })), "stuck"));
-  CHECK(Mentions(CheckSelectionContract(make([](const SelectArgs&) -> Decision { throw std::runtime_error("boom"); })), "boom"));
+  CHECK(Mentions(CheckSelectionContract(make([](const SelectArgs&) { return Decision::Wait("for ever"); }), kBrief), "stuck"));
+  CHECK(Mentions(CheckSelectionContract(make([](const SelectArgs&) -> Decision { throw std::runtime_error("boom"); }), kBrief), "boom"));
   const auto root = make([](const SelectArgs&) {
     ExpandOrder order;
     order.parents = {kRootNode};
     return Decision::Orders({order}, "");
   });
-  CHECK(Mentions(CheckSelectionContract(root), "which a person has vetoed"));
+  CHECK(Mentions(CheckSelectionContract(root, kBrief), "which a person has vetoed"));
 }
 
 TEST_CASE("a slow selection policy is found out") {
@@ -139,7 +142,7 @@ TEST_CASE("a slow selection policy is found out") {
     functions.select = [](const SelectArgs& args) {
       double sum = 0;
       for (NodeId a : args.graph.ranked()) {
-        for (std::size_t i = 0; i < 100; ++i) sum += args.graph.node(a).score->value * static_cast<double>(i);
+        for (std::size_t i = 0; i < 10; ++i) sum += args.graph.node(a).score->value * static_cast<double>(i);
       }
       return sum < 0 ? Decision::Exhausted("") : Decision::Exhausted("never mind");
     };

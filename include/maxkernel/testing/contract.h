@@ -19,7 +19,7 @@ namespace maxkernel {
 
 struct SelectionContractOptions {
   std::vector<std::uint64_t> seeds = {1, 2, 3};
-  absl::Duration select_limit = absl::Milliseconds(20);  // mean time of Select on a graph of 10,000 nodes
+  absl::Duration select_limit = absl::Milliseconds(20);  // mean time of Select on 10,000 nodes; infinite: not measured
 };
 // Runs the policy in simulated searches with failing proposals, invalid candidates, a flaky evaluator, vetoes and several workers, and
 // checks: it ends neither with a fault nor stuck; Select is a pure function (twice the same answer; a fresh object that was told the same
