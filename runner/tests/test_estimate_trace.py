@@ -1,5 +1,7 @@
 """What the tracer counts in small exported kernels."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -426,3 +428,30 @@ def test_a_larger_limit_of_the_call_is_honoured():
                                        compiler_params=pltpu.CompilerParams(vmem_limit_bytes=limit))
   assert run(build(100 << 20), shape(4096, 1024, dtype=F32))["time_s"] > 0
   assert run(build(None), shape(4096, 1024, dtype=F32))["time_s"] is None
+
+
+@pytest.mark.parametrize("sizes", [(1024, 1024, 1024, 256, 256, 256), (1024, 2048, 1024, 512, 1024, 512)])
+def test_a_pipeline_inside_costs_about_what_a_grid_costs(sizes):
+  m, k, n, bm, bk, bn = sizes
+
+  def inner(x, y, out, accumulator):
+    @pl.when(pl.program_id(2) == 0)
+    def _():
+      accumulator[...] = jnp.zeros_like(accumulator)
+
+    accumulator[...] += jnp.dot(x[...], y[...], preferred_element_type=F32)
+
+    @pl.when(pl.program_id(2) == k // bk - 1)
+    def _():
+      out[...] = accumulator[...].astype(out.dtype)
+
+  def body(x, y, out, accumulator):
+    pltpu.emit_pipeline(
+        functools.partial(inner, accumulator=accumulator), grid=(m // bm, n // bn, k // bk),
+        in_specs=[pl.BlockSpec((bm, bk), lambda i, j, k: (i, k)), pl.BlockSpec((bk, bn), lambda i, j, k: (k, j))],
+        out_specs=[pl.BlockSpec((bm, bn), lambda i, j, k: (i, j))])(x, y, out)
+
+  anywhere = pl.BlockSpec(memory_space=pl.ANY)
+  piped = pl.pallas_call(body, in_specs=[anywhere] * 2, out_specs=anywhere, out_shape=shape(m, n), scratch_shapes=[pltpu.VMEM((bm, bn), F32)])
+  call, arguments = kernels.matmul(m, k, n, bm, bk, bn, semantics=("arbitrary",) * 3)
+  assert run(piped, *arguments)["time_s"] == pytest.approx(run(call, *arguments)["time_s"], rel=0.01)

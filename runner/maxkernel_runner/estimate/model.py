@@ -45,9 +45,6 @@ TRACED_SLOTS = {
 _NARROW_ALU_SINCE_GENERATION = 6
 _NARROW_EMULATION = 5.0
 
-# A piece of work in a kernel's own loop that is shorter than this share of a step's fixed cost is bookkeeping, not a step.
-_IDLE_SHARE = 0.1
-
 _FP8_TYPES = frozenset(name for name in ITEM_BITS if name.startswith("f8") or name.startswith("f4"))
 _INT_TYPES = frozenset(("i8", "i4", "i2", "ui8", "ui4", "ui2"))
 
@@ -181,29 +178,37 @@ def _clocked(kernel: KernelDescription, model: Model) -> KernelTime:
   """A kernel that copies its own data, on one core: one clock for the core, one for the copy queue, one per semaphore."""
   constants, bandwidth, timeline = model.constants, _bandwidth(kernel, model), kernel.timeline
   step_s = constants.step_s if model.switches.step_cost else 0.0
+  dma_s = constants.dma_s if model.switches.step_cost else 0.0
   now = step_s * (timeline.steps or 0)
+  owed = 0.0  # the fixed cost of a step hides behind nothing, so it is paid after the wait that ends it
+  latency = dma_s  # of the first copy after some computing; the rest follow on its heels
+  # Bookkeeping of a loop delays its copies as it delays its computing: then the clocks agree with the closed form of a grid.
+  next_latency = dma_s + (step_s if timeline.steps is None else 0.0)
   queue = matrix_total = vector_total = moved = flops = 0.0
   finish: dict[object, float] = {}
   times: dict[int, tuple[float, float, float, float]] = {}
   for event in timeline.events:
     if isinstance(event, Transfer):
       if event.kind == "start":
-        queue = max(now, queue) + event.transferred / bandwidth
-        finish[event.key] = queue + constants.dma_s
+        queue = max(now, queue) + latency + event.transferred / bandwidth
+        latency = 0.0
+        finish[event.key] = queue
         moved += event.transferred
         if not model.switches.overlap_dma:
           now = finish[event.key]
       else:
-        now = max(now, finish.get(event.key, now))
+        now = max(now, finish.get(event.key, now)) + owed
+        owed = 0.0
       continue
     if id(event) not in times:
       times[id(event)] = (*map(float, compute_seconds(event, kernel, model)), float(event.flops()))
     compute, matrix, vector, own_flops = times[id(event)]
     now += compute
-    if timeline.steps is None and compute > _IDLE_SHARE * constants.step_s:
-      now += step_s
+    if event.dots or event.vector.keys() - {"scalar"}:
+      latency = next_latency
+      owed += step_s if timeline.steps is None else 0.0
     matrix_total, vector_total, flops = matrix_total + matrix, vector_total + vector, flops + own_flops
-  seconds = max([now, *finish.values()])
+  seconds = max([now, *finish.values()]) + owed
   parts = {"matrix": matrix_total, "vector": vector_total, "memory": moved / bandwidth}
   return KernelTime(seconds, moved * kernel.cores, flops * kernel.cores, _bound(parts))
 

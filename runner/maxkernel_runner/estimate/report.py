@@ -62,15 +62,14 @@ def trace_program(loaded: modules.LoadedModule, arguments: list, chip: Chip) -> 
   low = ProgramDescription(operations=found.operations, flags=high.flags)
   values = _main_arguments(loaded, arguments)
   missing = ""
-  reads = dict(found.reads)
   for site in found.kernels:
-    pair, reason = _describe_site(site, loaded, program, flattener.types, values, chip, reads)
+    pair, reason = _describe_site(site, loaded, program, flattener.types, values, chip, found)
     missing = missing or reason
     high.kernels.append(pair[0])
     low.kernels.append(pair[1])
   absent = next((k.absent for k in high.kernels if k.absent), "")
   high.absent = high.absent or absent
-  high.floor_bytes = low.floor_bytes = _floor_bytes(program, flattener.types, reads)
+  high.floor_bytes = low.floor_bytes = _floor_bytes(program, flattener.types, found.reads)
   return TracedProgram(high, low if missing else None, missing)
 
 
@@ -104,7 +103,7 @@ def _operands(site, loaded, program, types, values, needed: list[int]) -> list[t
   return [trace.Operand(types[o].shape, types[o].element, found.get(o), reasons.get(o, "its values are not given")) for o in node.operands]
 
 
-def _describe_site(site, loaded, program, types, values, chip: Chip, reads: dict[int, float]):
+def _describe_site(site, loaded, program, types, values, chip: Chip, found: surroundings.Surroundings):
   node = site.node
   attributes = node.operation.attributes
   name = ir.StringAttr(attributes["kernel_name"]).value if "kernel_name" in attributes else "kernel"
@@ -124,7 +123,7 @@ def _describe_site(site, loaded, program, types, values, chip: Chip, reads: dict
     description.times = site.times
   offset = len(node.operands) - len(high.operand_bytes)
   for value, size in zip(node.operands[offset:], high.operand_bytes):
-    reads[value] = max(reads.get(value, 0.0), size)
+    found.note_read(value, size)
   _check_vmem(high, chip)
   return (high, low), missing
 

@@ -57,8 +57,13 @@ class Surroundings:
   operations: list[XlaOperation] = field(default_factory=list)
   kernels: list[KernelSite] = field(default_factory=list)
   reads: dict[int, float] = field(default_factory=dict)  # value -> bytes that XLA's operations read of it, once
+  origins: dict[int, int] = field(default_factory=dict)  # value -> the value whose bytes it is, under another shape
   flags: set[str] = field(default_factory=set)
   absent: str = ""
+
+  def note_read(self, value: int, size: float) -> None:
+    value = self.origins.get(value, value)
+    self.reads[value] = max(self.reads.get(value, 0.0), size)
 
 
 def short_name(node: Node) -> str:
@@ -164,6 +169,8 @@ class Surveyor:
     stored = set(program.results)
     for node in program.nodes:
       name = short_name(node)
+      if _passes_through(node):
+        self.found.origins[node.results[0]] = self.found.origins.get(node.operands[0], node.operands[0])
       if name in ("reduce", "reduce_window"):
         stored.update(node.results)
       elif not _fusible(node) and not _passes_through(node):
@@ -218,7 +225,7 @@ class Surveyor:
   def _add(self, name: str, reads: dict[int, float], written: float, work: Work, times: float, guess: bool = True) -> None:
     self.found.operations.append(XlaOperation(name, sum(reads.values()), written, work, times, guess))
     for value, size in reads.items():
-      self.found.reads[value] = max(self.found.reads.get(value, 0.0), size)
+      self.found.note_read(value, size)
 
   def _node(self, node: Node, program: Program, producers, stored, absorbed, times: float) -> None:
     name = short_name(node)
@@ -293,8 +300,8 @@ class Surveyor:
       if not _passes_through(node):
         moved_only = False
         copies_only &= name == "transpose"
-      _count(node, name, work)
-      for operand in node.operands:
+        _count(node, name, work)
+      for operand in node.operands[:1] if _passes_through(node) else node.operands:
         if operand in seen:
           continue
         seen.add(operand)
