@@ -181,6 +181,7 @@ def _clocked(kernel: KernelDescription, model: Model) -> KernelTime:
   dma_s = constants.dma_s if model.switches.step_cost else 0.0
   now = step_s * (timeline.steps or 0)
   owed = 0.0  # the fixed cost of a step hides behind nothing, so it is paid after the wait that ends it
+  counted = 0.0  # of that cost, what the loop's own scalar operations have taken already
   latency = dma_s  # of the first copy after some computing; the rest follow on its heels
   # Bookkeeping of a loop delays its copies as it delays its computing: then the clocks agree with the closed form of a grid.
   next_latency = dma_s + (step_s if timeline.steps is None else 0.0)
@@ -206,7 +207,10 @@ def _clocked(kernel: KernelDescription, model: Model) -> KernelTime:
     now += compute
     if event.dots or event.vector.keys() - {"scalar"}:
       latency = next_latency
-      owed += step_s if timeline.steps is None else 0.0
+      owed += max(0.0, step_s - counted) if timeline.steps is None else 0.0
+      counted = 0.0
+    else:
+      counted += compute
     matrix_total, vector_total, flops = matrix_total + matrix, vector_total + vector, flops + own_flops
   seconds = max([now, *finish.values()]) + owed
   parts = {"matrix": matrix_total, "vector": vector_total, "memory": moved / bandwidth}

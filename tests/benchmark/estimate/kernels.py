@@ -43,7 +43,7 @@ class _Classes:
 
 
 @functools.lru_cache(maxsize=4096)
-def _visits(groups: tuple[int, ...], tile: int, empty_groups: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def visits(groups: tuple[int, ...], tile: int, empty_groups: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
   """Row tile and group of every visit, in order, and whether the group has rows: a tile that holds rows of several groups is visited once
   for each of them."""
   sizes = np.array(groups)
@@ -72,7 +72,7 @@ def _contraction(tiles_k: int, tile: int, last: int) -> list[tuple[int, int, int
 
 
 def _forward(row: RaggedRow, tiles: Tiles) -> KernelDescription:
-  row_tile, group, _ = _visits(row.groups, tiles.m, False)
+  row_tile, group, _ = visits(row.groups, tiles.m, False)
   tm, tk, tn = tiles.m, tiles.k, tiles.n
   tiles_k = -(-row.k // tk)
   last_k = row.k - (tiles_k - 1) * tk
@@ -110,7 +110,7 @@ def _forward(row: RaggedRow, tiles: Tiles) -> KernelDescription:
 
 
 def _weights(row: RaggedRow, tiles: Tiles) -> KernelDescription:
-  row_tile, group, has_rows = _visits(row.groups, tiles.m, True)
+  row_tile, group, has_rows = visits(row.groups, tiles.m, True)
   tm, tk, tn = tiles.m, tiles.k, tiles.n
   first = group != np.roll(group, 1)
   first[0] = True

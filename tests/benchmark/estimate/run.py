@@ -91,8 +91,8 @@ def traced_rows(folder: pathlib.Path, hardware: dict, models: dict[str, Model], 
   import traced
 
   share = models["v5p"].constants.exposed_round_low_pressure
-  sets = {"v5e_ragged": ("v5e", measured.ragged_rows(folder, "v5e")), "v5p_flash": ("v5p", measured.flash_rows(folder, "v5p")),
-          "v6e_flash": ("v6e", measured.flash_rows(folder, "v6e"))}
+  sets = {"v5p_ragged": ("v5p", measured.ragged_rows(folder, "v5p")), "v5e_ragged": ("v5e", measured.ragged_rows(folder, "v5e")),
+          "v5p_flash": ("v5p", measured.flash_rows(folder, "v5p")), "v6e_flash": ("v6e", measured.flash_rows(folder, "v6e"))}
   rows = []
   for name, (chip, published) in sets.items():
     model = models[chip]
