@@ -12,11 +12,13 @@ import contextlib
 import dataclasses
 import io
 import math
+import re
 import time
 import zlib
 
 import jax
 import numpy as np
+from jax._src import dispatch
 from jax.experimental.pallas import tpu as pltpu
 
 from maxkernel_runner import arrays, compare, diagnostics, tracing
@@ -34,6 +36,10 @@ _PRINTED = (
 # Faults that only this mode finds; any other error that it raises is taken as its own limit, since the kernel lowered for the TPU
 # and ran in the plain interpreter.
 _FAULTS = ("oob", "race", "revisit", "dma_semaphore", "memory_space")
+
+
+# The exception of a callback inside the runtime's text about it.
+_INNER_ERROR = re.compile(r"^\s*((?:\w+Error|Exception): .*)$", re.MULTILINE)
 
 
 @dataclasses.dataclass
@@ -77,6 +83,8 @@ class Checker:
         program = jax.jit(tracing.with_interpreter(closed_jaxpr, parameters))
         outputs, printed, error = _captured(lambda: jax.device_get(program(*inputs)))
         pltpu.reset_tpu_interpret_mode_state()
+        # A failed callback's token would raise its error again in the next run.
+        dispatch.runtime_tokens.clear()
         if isinstance(error, tracing.KernelInControlFlow):
             return Outcome(f"skipped: a kernel inside {error}")
         found = self._printed_findings(printed)
@@ -91,6 +99,10 @@ class Checker:
 
     def _raised_finding(self, error, name):
         diagnostic = diagnostics.from_exception(error, self._files, case=name)
+        inner = _INNER_ERROR.findall(diagnostic.message)
+        if inner:
+            # The rest is the simulator's own trace.
+            diagnostic.message = inner[-1]
         if diagnostic.kind not in _FAULTS:
             diagnostic.kind, diagnostic.fault, diagnostic.severity = "interpreter_limit", "infra", "warning"
         return [diagnostic]

@@ -24,6 +24,19 @@ _SAFE_CPU_PREFIXES = ("lapack_",)
 CONSTANT_BYTES_LIMIT = 4 << 20
 
 
+# Operations that carry a task's mathematics, by kind. Index arithmetic, masks, copies and casts differ between shapes honestly.
+_KINDS = {
+    "product": ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution", "tpu.matmul", "vector.contract"),
+    "exponential": ("stablehlo.exponential", "stablehlo.exponential_minus_one", "stablehlo.logistic", "stablehlo.tanh", "math.exp",
+                    "math.exp2", "math.tanh", "math.erf", "stablehlo.erf"),
+    "logarithm": ("stablehlo.log", "stablehlo.log_plus_one", "math.log", "math.log1p", "math.log2"),
+    "root": ("stablehlo.sqrt", "stablehlo.rsqrt", "stablehlo.cbrt", "math.sqrt", "math.rsqrt"),
+    "sum or maximum": ("stablehlo.reduce", "stablehlo.reduce_window", "vector.multi_reduction", "tpu.reduce_index", "vector.reduction",
+                       "stablehlo.dot_general", "stablehlo.dot", "tpu.matmul", "vector.contract", "stablehlo.sort"),
+}
+_MOSAIC_NAME = re.compile(r'"(?:stable_mosaic\.)?((?:math|tpu|vector)\.[a-z0-9_]+)"')
+
+
 class Rejection(Exception):
     """A module that is not what a candidate may hand in; `rule` in a word or two."""
 
@@ -48,6 +61,7 @@ class Module:
     constant_bytes: int
     heavy_outside: int    # dots and convolutions that are not in a kernel
     fingerprint: str
+    kinds: frozenset      # of _KINDS
 
     def call(self):
         return self.exported.call
@@ -113,7 +127,7 @@ def _inspect(exported, platform, text):
             raise found.problem
         stripped = found.stripped_text(parsed)
     return Module(exported, platform, found.kernels, found.constant_bytes, found.heavy,
-                  hashlib.sha256(stripped.encode()).hexdigest())
+                  hashlib.sha256(stripped.encode()).hexdigest(), found.kinds())
 
 
 class _Walk:
@@ -124,6 +138,7 @@ class _Walk:
         self.kernels = []
         self.constant_bytes = 0
         self.heavy = 0
+        self.names = set()
         self.problem = None
 
     def visit(self, operation):
@@ -134,8 +149,13 @@ class _Walk:
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
 
+    def kinds(self):
+        names = self.names.union(*(_MOSAIC_NAME.findall(kernel.body) for kernel in self.kernels))
+        return frozenset(kind for kind, members in _KINDS.items() if names.intersection(members))
+
     def _visit(self, operation):
         name = operation.name
+        self.names.add(name)
         if name == "stablehlo.custom_call":
             self._custom_call(operation)
         elif name in ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"):
@@ -210,6 +230,22 @@ def _mosaic_text(body):
         text = module.operation.get_asm(enable_debug_info=False)
     # The kernel function's name, chosen by its author.
     return re.sub(r'(sym_name|transform_indices) = "?@?[^",} ]*"?', r"\1", text)
+
+
+def check_untested(module, tested):
+    """Holds a case that is timed but not tested against the tested ones: its shape must not bring another program.
+
+    Every kind of operation that all tested cases need must be there too, and a kernel if all of them have one. A program that
+    does less for a shape that nobody checks is refused; one that does the same in another way is not.
+    """
+    if not tested:
+        return
+    missing = frozenset.intersection(*(m.kinds for m in tested)) - module.kinds
+    if missing:
+        raise Rejection("untested shape", f"for this shape the program has no {' and no '.join(sorted(missing))}, which it has for every "
+                                          "shape that is tested")
+    if all(m.kernels for m in tested) and not module.kernels:
+        raise Rejection("untested shape", "for this shape the program has no kernel, while it has one for every shape that is tested")
 
 
 def identity(modules):

@@ -194,6 +194,9 @@ def test_out_of_bounds_is_found_although_the_plain_interpreter_clamps(softmax):
     result = softmax.candidate(source).author()
     assert (result["status"], result["verdict"]) == ("failed", "incorrect"), result
     assert result["diagnostics"][0]["class"] == "oob"
+    assert "oob: IndexError: Out-of-bounds block index" in result["reason"]
+    # The next candidate of this process is not blamed for it.
+    assert softmax.candidate(HONEST).author()["status"] == "passed"
 
 
 DMA = """
@@ -426,6 +429,31 @@ class TestMeasure:
 
     def test_unknown_fidelity(self, softmax):
         assert softmax.candidate(HONEST).measure(fidelity="device")["status"] == "infra_failed"
+
+
+@pytest.fixture(scope="module")
+def untested(tmp_path_factory):
+    cases = [case("small", rows=16, columns=128), case("ragged", rows=13, columns=100), case("large", test=False, rows=4096, columns=256)]
+    return workshop.Workshop(tmp_path_factory.mktemp("untested"), workshop.SOFTMAX_FILES, config(cases))
+
+
+class TestUntestedShapes:
+    def measure(self, untested, source):
+        candidate = untested.candidate(source)
+        assert candidate.author(targets=("tpu",))["status"] == "passed"
+        return candidate.measure()
+
+    def test_the_same_program_passes(self, untested):
+        assert self.measure(untested, HONEST)["status"] == "passed"
+        assert self.measure(untested, HONEST.replace("BLOCK_ROWS, x.shape[0]", "4 * BLOCK_ROWS, x.shape[0]"))["status"] == "passed"
+
+    @pytest.mark.parametrize("shortcut, missing", [
+        ("jnp.zeros_like(x)", "no exponential and no sum or maximum"), ("jax.nn.softmax(x, -1)", "no kernel")])
+    def test_less_work_where_nobody_looks(self, untested, shortcut, missing):
+        source = HONEST.replace("def computation(x):\n", f"def computation(x):\n    if x.shape[0] > 1000:\n        return {shortcut}\n")
+        result = self.measure(untested, source)
+        assert (result["status"], result["verdict"]) == ("failed", "rejected"), result
+        assert result["reason"].startswith("untested shape: case large") and missing in result["reason"]
 
 
 class TestCompile:

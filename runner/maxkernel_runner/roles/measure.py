@@ -19,16 +19,22 @@ def run(job, progress):
     reference = job.need("reference_dir", str)
     described = signature.read(reference)
     results, loaded, notes = [], [], []
-    for case, entry in signature.select(described, job.cases):
+    cases = signature.select(described, job.cases)
+    tested = None
+    for case, entry in cases:
         if not case.get("score", True):
             continue
         progress("measuring", case["name"])
         try:
-            module = modules.load(job.need("module_dir", str), case["name"], measure.platform, entry, job.allow, job.module_bytes_limit)
+            module = _load(job, case, entry, measure.platform)
+            if not case.get("test", True):
+                if tested is None:
+                    tested = [_load(job, c, e, measure.platform) for c, e in cases if c.get("test", True)]
+                modules.check_untested(module, tested)
         except FileNotFoundError:
             return Result(status="infra_failed", reason=f"case {case['name']} has no {measure.platform} module", cases=results)
         except modules.Rejection as rejection:
-            reason = f"{rejection.rule}: {rejection}"
+            reason = f"{rejection.rule}: case {case['name']}: {rejection}"
             return failed("rejected", reason, Diagnostic(message=reason, kind="module", case=case["name"]), cases=results)
         loaded.append((case["name"], module))
         outcome = measure(job, reference, described, case, entry, module)
@@ -40,6 +46,10 @@ def run(job, progress):
         return Result(status="infra_failed", reason="none of the job's cases is scored")
     facts = {"kernels": sum(len(m.kernels) for _, m in loaded), "products_outside_kernels": sum(m.heavy_outside for _, m in loaded)}
     return Result(cases=results, diagnostics=notes, facts=facts, identity=modules.identity(loaded))
+
+
+def _load(job, case, entry, platform):
+    return modules.load(job.need("module_dir", str), case["name"], platform, entry, job.allow, job.module_bytes_limit)
 
 
 class _Measure:

@@ -31,6 +31,7 @@ def run(job, progress):
         one = _Case(job, task, function, case, seed, out)
         entries[case["name"]] = one.entry
         results.append(one.result)
+        del one  # its arrays, before the next case makes its own
     signature.write(out, entries, task=job.need("task", dict).get("name", ""), compare=compare_order(job.config))
     return Result(cases=results)
 
