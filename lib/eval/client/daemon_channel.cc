@@ -1,17 +1,12 @@
 #include "lib/eval/client/daemon_channel.h"
 
 #include <grpcpp/create_channel.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "lib/eval/wire/address_probe.h"
 #include "lib/eval/wire/protocol_version.h"
 #include "lib/eval/wire/status_conversion.h"
 
@@ -20,50 +15,6 @@ namespace {
 
 constexpr absl::Duration kPollInterval = absl::Milliseconds(100);
 constexpr absl::Duration kCancelTimeout = absl::Seconds(2);
-
-class Socket {
- public:
-  explicit Socket(int family) : descriptor_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
-  ~Socket() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  bool Connect(const sockaddr* address, socklen_t size) const {
-    const timeval timeout = {2, 0};
-    ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-    return descriptor_ >= 0 && ::connect(descriptor_, address, size) == 0;
-  }
-
- private:
-  const int descriptor_;
-};
-
-bool UnixSocketListens(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return false;
-  std::copy(path.begin(), path.end(), address.sun_path);
-  return Socket(AF_UNIX).Connect(reinterpret_cast<const sockaddr*>(&address), sizeof address);
-}
-
-// Whether anything accepts connections there.
-bool SomethingListens(const std::string& target) {
-  if (absl::StartsWith(target, "unix:")) return UnixSocketListens(target.substr(absl::StartsWith(target, "unix://") ? 7 : 5));
-  const std::size_t colon = target.rfind(':');
-  std::string host = target.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), target.c_str() + colon + 1, &hints, &found) != 0) return false;
-  bool listens = false;
-  for (const addrinfo* entry = found; entry != nullptr && !listens; entry = entry->ai_next) {
-    listens = Socket(entry->ai_family).Connect(entry->ai_addr, entry->ai_addrlen);
-  }
-  ::freeaddrinfo(found);
-  return listens;
-}
 
 grpc::ChannelArguments ChannelOptions() {
   grpc::ChannelArguments arguments;

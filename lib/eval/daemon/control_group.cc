@@ -62,6 +62,24 @@ bool CanMakeFolderIn(const fs::path& parent) {
   return true;
 }
 
+// "maxkernel-evald.PID.N"
+constexpr char kGroupPrefix[] = "maxkernel-evald.";
+
+// What daemons that were killed could not remove.
+void RemoveLeftOvers(const fs::path& parent) {
+  std::vector<fs::path> left_over;
+  std::error_code error;
+  for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    pid_t pid = 0;
+    if (!absl::StartsWith(name, kGroupPrefix)) continue;
+    const std::vector<std::string> parts = absl::StrSplit(name, '.');
+    if (parts.size() != 3 || !absl::SimpleAtoi(parts[1], &pid) || ::kill(pid, 0) == 0 || errno != ESRCH) continue;
+    left_over.push_back(entry->path());
+  }
+  for (const fs::path& folder : left_over) ::rmdir(folder.c_str());
+}
+
 struct Membership {
   std::string controllers;  // empty: version 2
   std::string path;
@@ -174,11 +192,12 @@ std::unique_ptr<ControlGroupFactory> ControlGroupFactory::Detect(const fs::path&
     }
   }
   if (hierarchies.empty()) return nullptr;
+  for (const Hierarchy& hierarchy : hierarchies) RemoveLeftOvers(hierarchy.parent);
   return std::unique_ptr<ControlGroupFactory>(new ControlGroupFactory(std::move(hierarchies)));
 }
 
 absl::StatusOr<std::unique_ptr<ControlGroup>> ControlGroupFactory::Make(const ControlGroupLimits& limits) {
-  const std::string name = absl::StrCat("maxkernel-evald.", ::getpid(), ".", next_.fetch_add(1));
+  const std::string name = absl::StrCat(kGroupPrefix, ::getpid(), ".", next_.fetch_add(1));
   std::vector<fs::path> folders;
   for (const Hierarchy& hierarchy : hierarchies_) {
     const fs::path folder = hierarchy.parent / name;

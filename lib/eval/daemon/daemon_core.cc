@@ -280,8 +280,12 @@ absl::StatusOr<std::shared_ptr<JobWatch>> DaemonCore::Submit(const std::string& 
     if (absl::Status status = cache_->Store(key, fingerprint, IsRepeatable(*answer) ? content : "", *answer); !status.ok()) return status;
     return answer;
   };
-  log_.Write("submitted", {{"key", key}, {"client", client}, {"what", what}});
-  return queue_->Submit(std::move(order), std::move(on_change));
+  absl::StatusOr<std::shared_ptr<JobWatch>> watch = queue_->Submit(std::move(order), std::move(on_change));
+  const char* event = !watch.ok() ? "refused" : (*watch)->joined() ? "joined" : "submitted";
+  Log::Fields fields = {{"key", key}, {"client", client}, {"what", what}};
+  if (!watch.ok()) fields.push_back({"why", watch.status().ToString()});
+  log_.Write(event, fields);
+  return watch;
 }
 
 }  // namespace maxkernel::eval

@@ -6,11 +6,11 @@
 #include <chrono>
 #include <mutex>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/eval/daemon/daemon_core.h"
 #include "lib/eval/daemon/evaluation_service.h"
 #include "lib/eval/daemon/listen_address.h"
+#include "lib/eval/wire/address_probe.h"
 #include "lib/eval/wire/protocol_version.h"
 
 namespace maxkernel {
@@ -22,6 +22,10 @@ constexpr int kPingTimeoutMs = 10000;
 // For streams to deliver their last events once their jobs have ended.
 constexpr auto kStreamGrace = std::chrono::seconds(2);
 
+absl::Status AddressTaken(const std::string& address) {
+  return absl::UnavailableError(absl::StrCat("listen on ", address, ": the address cannot be bound; is another daemon there?"));
+}
+
 class Daemon : public EvaluationDaemon {
  public:
   explicit Daemon(const DaemonOptions& options) : log_(options.log) {}
@@ -30,6 +34,8 @@ class Daemon : public EvaluationDaemon {
   absl::Status Initialise(const DaemonOptions& options) {
     absl::StatusOr<eval::ListenAddress> listen = eval::ParseListenAddress(options.listen);
     if (!listen.ok()) return listen.status();
+    // gRPC would take a Unix socket away from its owner.
+    if (listen->is_unix && eval::SomethingListens(listen->target)) return AddressTaken(options.listen);
     absl::StatusOr<std::unique_ptr<eval::DaemonCore>> core = eval::DaemonCore::Create(options, log_);
     if (!core.ok()) return core.status();
     core_ = std::move(*core);
@@ -52,7 +58,7 @@ class Daemon : public EvaluationDaemon {
     builder.RegisterService(service_.get());
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || (!listen->is_unix && port == 0)) {
-      return absl::UnavailableError(absl::StrCat("listen on ", options.listen, ": the address cannot be bound; is another daemon there?"));
+      return AddressTaken(options.listen);
     }
     port_ = port;
     address_ = listen->is_unix ? listen->target : absl::StrCat(listen->host, ":", port);

@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "maxkernel/eval/evaluation_daemon.h"
 #include "maxkernel/eval/remote_evaluator.h"
+#include "maxkernel/testing/contract.h"
 #include "tests/integration/evald/daemon_process.h"
 #include "tests/unit/eval/support.h"
 
@@ -285,6 +286,17 @@ TEST_CASE("Two clients with one key share one evaluation") {
   }
 }
 
+TEST_CASE("The remote evaluator keeps the contract of evaluators") {
+  TemporaryFolder folder;
+  const auto daemon = StartDaemon(FakeDaemonOptions(folder));
+  const auto evaluator = Connect(daemon->address());
+  EvaluatorContractOptions options;
+  options.correct = MakeCandidate("# right");
+  options.wrong = MakeCandidate("# test: failed incorrect off by one");
+  options.patience = absl::Seconds(30);
+  CHECK(CheckEvaluatorContract(*evaluator, options) == std::vector<std::string>{});
+}
+
 TEST_CASE("A daemon on a Unix socket serves") {
   TemporaryFolder folder;
   DaemonOptions options = FakeDaemonOptions(folder);
@@ -292,6 +304,9 @@ TEST_CASE("A daemon on a Unix socket serves") {
   const auto daemon = StartDaemon(options);
   CHECK(daemon->port() == 0);
   CHECK(Evaluate(*Connect(daemon->address()), Request("a", "")).ok());
+  options.state_folder = folder.path() / "other";
+  CHECK(absl::IsUnavailable(EvaluationDaemon::Start(options).status()));
+  CHECK(Evaluate(*Connect(daemon->address()), Request("b", "")).ok());
 }
 
 TEST_CASE("Shutdown lets running evaluations finish, and their clients hear it") {

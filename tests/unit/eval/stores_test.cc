@@ -1,9 +1,12 @@
+#include <unistd.h>
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <fstream>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "lib/eval/daemon/control_group.h"
 #include "lib/eval/daemon/execution_gate.h"
 #include "lib/eval/daemon/hardware_file.h"
@@ -290,10 +293,15 @@ TEST_CASE("Version 2 control groups are made beside the daemon's own, with limit
   Write(mount / "user" / "cgroup.subtree_control", "");
   Write(folder.path() / "self", "0::/user/daemon\n");
   Write(folder.path() / "mounts", "cgroup2 " + mount.string() + " cgroup2 rw 0 0\n");
+  // Of a daemon that is gone, and of one that is not.
+  fs::create_directories(mount / "user" / "maxkernel-evald.999999999.1");
+  fs::create_directories(mount / "user" / absl::StrCat("maxkernel-evald.", ::getpid(), ".77"));
   // A plain file takes any text, as the kernel's takes controllers that exist.
   const auto factory = ControlGroupFactory::Detect(folder.path() / "self", folder.path() / "mounts");
   REQUIRE(factory != nullptr);
   CHECK_THAT(factory->description(), Catch::Contains("version 2"));
+  CHECK_FALSE(fs::exists(mount / "user" / "maxkernel-evald.999999999.1"));
+  CHECK(fs::exists(mount / "user" / absl::StrCat("maxkernel-evald.", ::getpid(), ".77")));
   const auto group = factory->Make({1 << 20, 77});
   REQUIRE(group.ok());
   const std::vector<std::string> entries = (*group)->EntryFiles();
