@@ -22,7 +22,12 @@ constexpr std::uint64_t ToNumber(Id id) {
 }
 
 // "n12": how a node is written in output and accepted on the command line.
-inline std::string ToString(NodeId id) { return "n" + std::to_string(ToNumber(id)); }
+inline std::string ToString(NodeId id) {
+  // Not "n" + ...: g++ 12 warns of an overlapping copy there that cannot happen (its bug 105651).
+  std::string text(1, 'n');
+  text += std::to_string(ToNumber(id));
+  return text;
+}
 
 inline constexpr NodeId kRootNode{0};
 

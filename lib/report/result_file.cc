@@ -98,6 +98,16 @@ Json NodeJson(const GraphView& graph, NodeId id) {
   return json;
 }
 
+// Either is null where there is none.
+Json BaselineJson(const RunSummary& run) {
+  if (run.graph == nullptr || run.graph->size() == 0) return nullptr;
+  return NodeJson(*run.graph, kRootNode);
+}
+Json BestJson(const RunSummary& run) {
+  if (run.graph == nullptr || !run.graph->champion().has_value()) return nullptr;
+  return NodeJson(*run.graph, *run.graph->champion());
+}
+
 // The stage at which the baseline failed, if it did: nothing else makes a whole run fail.
 Json FailingStageJson(const GraphView& graph) {
   if (graph.size() == 0 || graph.node(kRootNode).evaluation == nullptr) return nullptr;
@@ -166,11 +176,10 @@ std::string ResultJson(const RunSummary& run, const Task* task, const absl::Stat
   json["task"] = task == nullptr ? Json(nullptr)
                                  : Json{{"name", task->name}, {"digest", task->digest}, {"chip", task->chip}};
   const bool has_root = run.graph != nullptr && run.graph->size() > 0;
-  const std::optional<NodeId> champion = has_root ? run.graph->champion() : std::nullopt;
   json["improved"] = has_root && IsImproved(*run.graph);
-  json["fidelity"] = champion.has_value() ? Json(ToString(run.graph->node(*champion).score->fidelity)) : Json(nullptr);
-  json["best"] = champion.has_value() ? NodeJson(*run.graph, *champion) : Json(nullptr);
-  json["baseline"] = has_root ? NodeJson(*run.graph, kRootNode) : Json(nullptr);
+  json["best"] = BestJson(run);
+  json["fidelity"] = json["best"].is_null() ? Json(nullptr) : json["best"]["score"]["fidelity"];
+  json["baseline"] = BaselineJson(run);
   json["failing_stage"] = has_root ? FailingStageJson(*run.graph) : Json(nullptr);
   json["environment"] = has_root && run.graph->node(kRootNode).evaluation != nullptr
                             ? Json(run.graph->node(kRootNode).evaluation->environment)
