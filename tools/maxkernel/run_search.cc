@@ -87,7 +87,7 @@ absl::Status Execute(const RunArgs& args) {
 bool Improved(const RunSummary& run) {
   if (run.graph == nullptr || !run.graph->champion().has_value()) return false;
   const Node& best = run.graph->node(*run.graph->champion());
-  return best.id != kRootNode && best.score.has_value() && best.score->value > 1;
+  return best.id != kRootNode && best.score.has_value() && best.score->low > 1;
 }
 
 // Writes and prints the result of a run that ended with `status`.
