@@ -452,6 +452,7 @@ def test_a_pipeline_inside_costs_about_what_a_grid_costs(sizes):
         out_specs=[pl.BlockSpec((bm, bn), lambda i, j, k: (i, j))])(x, y, out)
 
   anywhere = pl.BlockSpec(memory_space=pl.ANY)
-  piped = pl.pallas_call(body, in_specs=[anywhere] * 2, out_specs=anywhere, out_shape=shape(m, n), scratch_shapes=[pltpu.VMEM((bm, bn), F32)])
+  piped = pl.pallas_call(body, in_specs=[anywhere] * 2, out_specs=anywhere, out_shape=shape(m, n),
+                         scratch_shapes=[pltpu.VMEM((bm, bn), F32)])
   call, arguments = kernels.matmul(m, k, n, bm, bk, bn, semantics=("arbitrary",) * 3)
   assert run(piped, *arguments)["time_s"] == pytest.approx(run(call, *arguments)["time_s"], rel=0.01)

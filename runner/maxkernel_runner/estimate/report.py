@@ -132,8 +132,8 @@ def _check_vmem(kernel: KernelDescription, chip: Chip) -> None:
   limit = chip.vmem_limit if kernel.vmem_limit is None else min(kernel.vmem_limit, chip.vmem_capacity)
   certain = kernel.vmem.windows + kernel.vmem.scratch
   if certain > limit and not kernel.absent:
-    kernel.absent = (f"kernel {kernel.name} needs {certain / 2**20:.1f} MiB of VMEM for its blocks and scratch, the limit on {chip.name} is "
-                     f"{limit / 2**20:.1f} MiB")
+    kernel.absent = (f"kernel {kernel.name} needs {certain / 2**20:.1f} MiB of VMEM for its blocks and scratch, "
+                     f"the limit on {chip.name} is {limit / 2**20:.1f} MiB")
   elif kernel.vmem.total > limit:
     kernel.flags.add("vmem_near_limit")
 
