@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from maxkernel_runner.estimate.description import ITEM_BITS, Transfer, Work, registers
+from maxkernel_runner.estimate.description import ITEM_BITS, Transfer, Work, registers, round_up
 from maxkernel_runner.estimate.mosaic import Block, Function, Operation
 from maxkernel_runner.estimate.operations import (
     ALU, CONVERSIONS, CROSS_LANE, FREE, LOADS, REMOTE, STORES, TRANSCENDENTAL, TRANSPOSE_CYCLES, dot_of, passes_of)
@@ -22,6 +22,8 @@ from maxkernel_runner.estimate.values import (
 # Operations walked before what was walked of a loop stands for the rest.
 _BUDGET = 100_000
 _MAX_EVENTS = 400_000
+# Scalar operations to start a copy and to wait for one; set, so that very many small copies are not free.
+_START_OPERATIONS, _WAIT_OPERATIONS = 20.0, 10.0
 
 
 @dataclass
@@ -469,17 +471,16 @@ class Walker:
     if "indirect" in op.name:
       self.absent = self.absent or "the kernel uses indirect copies"
     transferred = _copied_bytes(memories)
-    local = all(m.space in ("vmem", "smem") for m in memories[:2])
     key = semaphores[-1].key() if semaphores else "none"
-    self._vector("scalar", 8.0)
+    self._vector("scalar", _START_OPERATIONS)
     self.flags.add("own_copies")
     if self.clocked:
       self._flush()
       if self.weight == 1.0:
-        self.counts.events.append(Transfer("start", key, 0.0 if local else transferred))
+        self.counts.events.append(Transfer("start", key, transferred))
       return
     self.transfer_started[key] = self.serial, self.weight
-    self.counts.own_dma_bytes = self.counts.own_dma_bytes + (0.0 if local else transferred) * self.weight
+    self.counts.own_dma_bytes = self.counts.own_dma_bytes + transferred * self.weight
 
   def _wait(self, op: Operation) -> None:
     references = [self.environment.get(operand) for operand in op.operands]
@@ -497,7 +498,7 @@ class Walker:
         moved = _copied_bytes(memories) * np.minimum(self.weight, where)
         self.counts.exposed_dma_bytes = self.counts.exposed_dma_bytes + moved
         self.counts.own_dma_bytes = self.counts.own_dma_bytes - moved
-    self._vector("scalar", 4.0)
+    self._vector("scalar", _WAIT_OPERATIONS)
 
   def _signal(self, op: Operation) -> None:
     self.flags.add("semaphores")
@@ -692,8 +693,16 @@ class Walker:
 
 
 def _copied_bytes(memories: list[Reference]) -> float:
-  sizes = [product(m.shape) * ITEM_BITS.get(m.element, 32) / 8 for m in memories if all(s > 0 for s in m.shape)]
-  return float(min(sizes)) if sizes else 0.0
+  """Bytes of a copy in whole lanes. Copies inside VMEM are charged like those from HBM, copies inside HBM read and write there."""
+  sizes = []
+  for memory in memories:
+    if memory.shape and all(size > 0 for size in memory.shape):
+      lanes = round_up(memory.shape[-1], 128)
+      sizes.append(product(memory.shape[:-1]) * lanes * ITEM_BITS.get(memory.element, 32) / 8)
+  if not sizes:
+    return 0.0
+  outside = sum(memory.space not in ("vmem", "smem") for memory in memories[:2])
+  return float(min(sizes)) * (2.0 if outside == 2 else 1.0)
 
 
 def _cost_proxy(counts: Counts) -> float:
