@@ -420,6 +420,16 @@ def test_windows_and_scratch_above_the_limit_are_refused():
   assert result["time_s"] is None and "needs 64.0 MiB of VMEM" in result["absent"] and "16.0 MiB" in result["absent"]
 
 
+def test_a_kernel_close_to_the_limit_is_flagged():
+  flags = lambda bm, bk, bn: run(*_flat(kernels.matmul(4096, 4096, 4096, bm, bk, bn)))["flags"]
+  assert "vmem_near_limit" in flags(1024, 1024, 1024)  # 16 MiB of 16
+  assert "vmem_near_limit" not in flags(512, 1024, 1024)  # 10 MiB
+
+
+def _flat(pair):
+  return pair[0], *pair[1]
+
+
 def test_a_larger_limit_of_the_call_is_honoured():
   def body(x, out):
     out[...] = x[...] + 1
