@@ -44,7 +44,8 @@ def shape(*sizes: int, dtype=BF16) -> jax.ShapeDtypeStruct:
 
 
 def exported(function, *arguments) -> bytes:
-  with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), (), abstract_device=jax.sharding.AbstractDevice("TPU v5 lite", 1, "tpu"))):
+  device = jax.sharding.AbstractDevice("TPU v5 lite", 1, "tpu")
+  with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), (), abstract_device=device)):
     return _export(function, *arguments)
 
 

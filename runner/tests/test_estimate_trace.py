@@ -420,6 +420,16 @@ def test_windows_and_scratch_above_the_limit_are_refused():
   assert result["time_s"] is None and "needs 64.0 MiB of VMEM" in result["absent"] and "16.0 MiB" in result["absent"]
 
 
+def test_a_kernel_close_to_the_limit_is_flagged():
+  flags = lambda bm, bk, bn: run(*_flat(kernels.matmul(4096, 4096, 4096, bm, bk, bn)))["flags"]
+  assert "vmem_near_limit" in flags(1024, 1024, 1024)  # 16 MiB of 16
+  assert "vmem_near_limit" not in flags(512, 1024, 1024)  # 10 MiB
+
+
+def _flat(pair):
+  return pair[0], *pair[1]
+
+
 def test_a_larger_limit_of_the_call_is_honoured():
   def body(x, out):
     out[...] = x[...] + 1
@@ -452,6 +462,30 @@ def test_a_pipeline_inside_costs_about_what_a_grid_costs(sizes):
         out_specs=[pl.BlockSpec((bm, bn), lambda i, j, k: (i, j))])(x, y, out)
 
   anywhere = pl.BlockSpec(memory_space=pl.ANY)
-  piped = pl.pallas_call(body, in_specs=[anywhere] * 2, out_specs=anywhere, out_shape=shape(m, n), scratch_shapes=[pltpu.VMEM((bm, bn), F32)])
+  piped = pl.pallas_call(body, in_specs=[anywhere] * 2, out_specs=anywhere, out_shape=shape(m, n),
+                         scratch_shapes=[pltpu.VMEM((bm, bn), F32)])
   call, arguments = kernels.matmul(m, k, n, bm, bk, bn, semantics=("arbitrary",) * 3)
   assert run(piped, *arguments)["time_s"] == pytest.approx(run(call, *arguments)["time_s"], rel=0.01)
+
+
+def _copying(source, target, rows, columns):
+  """A kernel that copies (rows, columns) between two kinds of memory and nothing else."""
+  def body(x, out, buffer, other, semaphore):
+    places = {"outside": x, "result": out, "vmem": buffer, "other": other}
+    copy = pltpu.make_async_copy(places[source].at[pl.ds(0, rows), pl.ds(0, columns)], places[target].at[pl.ds(0, rows), pl.ds(0, columns)],
+                                 semaphore)
+    copy.start()
+    copy.wait()
+
+  anywhere = pl.BlockSpec(memory_space=pl.ANY)
+  return pl.pallas_call(body, in_specs=[anywhere], out_specs=anywhere, out_shape=shape(1024, 512, dtype=F32),
+                        scratch_shapes=[pltpu.VMEM((1024, 512), F32), pltpu.VMEM((1024, 512), F32), pltpu.SemaphoreType.DMA])
+
+
+@pytest.mark.parametrize("source, target, columns, expected", [
+    ("outside", "vmem", 512, 1024 * 512 * 4), ("vmem", "other", 512, 1024 * 512 * 4), ("outside", "result", 512, 2 * 1024 * 512 * 4),
+    ("outside", "vmem", 128, 1024 * 128 * 4),
+])
+def test_no_copy_is_free(source, target, columns, expected):
+  (kernel,) = run(_copying(source, target, 1024, columns), shape(1024, 512, dtype=F32))["kernels"]
+  assert kernel["bytes"] == expected

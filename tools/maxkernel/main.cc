@@ -71,10 +71,12 @@ int Run(const std::vector<Command>& commands, const CLI::App& root) {
   return Fail("a command is required: one of " + CLI::detail::join(CommandNames(*app), ", "), FullName(*app));
 }
 
-// The parser must let through what it does not know, so that the error can name the nearest option.
-void AllowExtras(CLI::App& app) {
+// The parser must let through what it does not know, so that the error can name the nearest option; and once it has a command, a further
+// word that is one too is an argument, as in "show RUN best".
+void Prepare(CLI::App& app) {
   app.allow_extras();
-  for (CLI::App* command : app.get_subcommands(nullptr)) AllowExtras(*command);
+  app.require_subcommand(0, 1);
+  for (CLI::App* command : app.get_subcommands(nullptr)) Prepare(*command);
 }
 
 int Main(int argc, char** argv) {
@@ -98,7 +100,7 @@ int Main(int argc, char** argv) {
   AddEvaluate(root, commands);
   AddTask(root, commands);
   AddDoctor(root, commands);
-  AllowExtras(root);
+  Prepare(root);
   try {
     root.parse(argc, argv);
   } catch (const CLI::Success& done) {

@@ -54,7 +54,9 @@ absl::StatusOr<ExitCode> Resume(const ResumeArgs& args) {
   if (!journal.ok()) return journal.status();
   const absl::StatusOr<RunSummary> run = ReadRun(**journal);
   if (!run.ok()) return run.status();
-  if (run->end_reason.has_value()) {
+  std::error_code error;
+  const bool has_result = fs::exists(folder->result_file(), error);
+  if (run->end_reason.has_value() && has_result) {
     return absl::FailedPreconditionError(absl::StrCat("run folder ", args.run.string(), ": the run has ended (", *run->end_reason,
                                                       "); see it with 'maxkernel status ", args.run.string(), "'"));
   }
@@ -63,7 +65,6 @@ absl::StatusOr<ExitCode> Resume(const ResumeArgs& args) {
   absl::StatusOr<SearchSettings> settings = ParseSettings(MergeSources({SettingSource{specification->settings, {}}, *given}));
   if (!settings.ok()) return settings.status();
   // Relative paths mean what they meant when the run was started.
-  std::error_code error;
   fs::current_path(specification->working_folder, error);
   if (absl::Status status = ReadLlmKey(*settings); !status.ok()) return status;
 
@@ -75,6 +76,7 @@ absl::StatusOr<ExitCode> Resume(const ResumeArgs& args) {
   if (given->values.contains("budget")) next.new_budget = settings->budget;
   next.json = args.json;
   next.quiet = args.quiet;
+  if (run->end_reason.has_value()) return FinishEndedRun(next, *run);
   if (!args.json && !args.quiet) {
     std::cerr << specification->task->name << ": resuming after " << run->events << " events, budget "
               << BudgetText(next.new_budget.value_or(run->started ? run->budget.limits : settings->budget)) << "\n";

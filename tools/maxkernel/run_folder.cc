@@ -95,7 +95,9 @@ absl::StatusOr<RunFolder> RunFolder::Open(const fs::path& path) {
   return folder;
 }
 
-void RunFolder::ReserveSpace() const {
+void RunFolder::PrepareResult() const {
+  ::unlink(result_file().c_str());
+  // Best effort: where there is no space even now, the run ends soon anyway.
   const int descriptor = ::open(reserve_file().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor < 0) return;
   if (::posix_fallocate(descriptor, 0, kReservedBytes) != 0) ::unlink(reserve_file().c_str());

@@ -29,8 +29,8 @@ class RunFolder {
   std::filesystem::path result_file() const { return path_ / "result.json"; }
   std::filesystem::path daemon_folder() const { return path_ / "evald"; }
 
-  // Sets disk space aside, so that a result can be written even when the disk fills up. Best effort.
-  void ReserveSpace() const;
+  // Removes the result of an earlier start, and sets disk space aside, so that the next one can be written even when the disk fills up.
+  void PrepareResult() const;
   // Replaces the file as a whole. Gives the reserved space free first.
   absl::Status WriteResult(std::string_view text) const;
 

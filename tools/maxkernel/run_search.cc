@@ -87,7 +87,21 @@ absl::Status Execute(const RunArgs& args) {
 bool Improved(const RunSummary& run) {
   if (run.graph == nullptr || !run.graph->champion().has_value()) return false;
   const Node& best = run.graph->node(*run.graph->champion());
-  return best.id != kRootNode && best.score.has_value() && best.score->value > 1;
+  return best.id != kRootNode && best.score.has_value() && best.score->low > 1;
+}
+
+// Writes and prints the result of a run that ended with `status`.
+absl::StatusOr<ExitCode> Report(const RunArgs& args, const RunSummary& run, const absl::Status& status) {
+  const std::string result = ResultJson(run, args.specification.task.get(), status);
+  const absl::Status written = args.folder.WriteResult(result);
+  if (args.json) {
+    std::cout << ResultLine(result) << std::endl;
+  } else if (run.started) {
+    std::cout << SummaryText(run, *args.specification.task, args.folder.path()) << std::flush;
+  }
+  if (!status.ok()) return status;
+  if (!written.ok()) return written;
+  return Improved(run) ? ExitCode::kSuccess : ExitCode::kNoImprovement;
 }
 
 }  // namespace
@@ -95,22 +109,14 @@ bool Improved(const RunSummary& run) {
 absl::StatusOr<ExitCode> RunSearch(RunArgs args) {
   // A reader of our output that goes away must not end the run.
   std::signal(SIGPIPE, SIG_IGN);
-  args.folder.ReserveSpace();
+  args.folder.PrepareResult();
   const absl::Status status = Execute(args);
   const absl::StatusOr<RunSummary> run = ReadRun(*args.journal);
   if (!run.ok()) return WriteFailure(args.folder, args.specification.task.get(), status.ok() ? run.status() : status);
-  const std::string result = ResultJson(*run, args.specification.task.get(), status);
-  const absl::Status written = args.folder.WriteResult(result);
-  args.journal.reset();
-  if (args.json) {
-    std::cout << ResultLine(result) << std::endl;
-  } else if (run->started) {
-    std::cout << SummaryText(*run, *args.specification.task, args.folder.path()) << std::flush;
-  }
-  if (!status.ok()) return status;
-  if (!written.ok()) return written;
-  return Improved(*run) ? ExitCode::kSuccess : ExitCode::kNoImprovement;
+  return Report(args, *run, status);
 }
+
+absl::StatusOr<ExitCode> FinishEndedRun(const RunArgs& args, const RunSummary& run) { return Report(args, run, absl::OkStatus()); }
 
 absl::Status WriteFailure(const RunFolder& folder, const Task* task, const absl::Status& status) {
   if (const absl::Status written = folder.WriteResult(ResultJson(RunSummary(), task, status)); !written.ok()) {

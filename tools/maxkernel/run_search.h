@@ -30,6 +30,9 @@ struct RunArgs {
 // Writes result.json whatever happens, and prints the summary.
 absl::StatusOr<ExitCode> RunSearch(RunArgs args);
 
+// What is left to do for a run that was cut short between its last event and result.json.
+absl::StatusOr<ExitCode> FinishEndedRun(const RunArgs& args, const RunSummary& run);
+
 // result.json for a run that could not begin. `task` may be null. Returns `status`.
 absl::Status WriteFailure(const RunFolder& folder, const Task* task, const absl::Status& status);
 

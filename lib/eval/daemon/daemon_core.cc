@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <set>
 #include <thread>
 
 #include "absl/strings/match.h"
@@ -170,9 +169,7 @@ absl::Status DaemonCore::ProbeRunner() {
 }
 
 absl::Status DaemonCore::CheckFidelities(const EvaluationJob& job) const {
-  std::set<Fidelity> wanted = {job.fidelity};
-  if (job.fidelity == Fidelity::kEstimate || job.fidelity == Fidelity::kCpu) wanted.insert(job.task.valid.begin(), job.task.valid.end());
-  for (const Fidelity fidelity : wanted) {
+  for (const Fidelity fidelity : WantedFidelities(job)) {
     const auto found = std::find_if(probe_.fidelities.begin(), probe_.fidelities.end(),
                                     [&](const FidelityProbe& entry) { return entry.fidelity == fidelity; });
     if (found != probe_.fidelities.end() && found->works) continue;

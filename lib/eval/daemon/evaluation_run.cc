@@ -16,17 +16,6 @@ using internal::ToAbsl;
 
 constexpr std::size_t kKeyLength = 40;
 
-bool IsTimed(Fidelity fidelity) {
-  return fidelity == Fidelity::kEstimate || fidelity == Fidelity::kCpu || fidelity == Fidelity::kDevice;
-}
-
-// A fidelity that gives times asks for everything that the task calls valid; another one asks for itself.
-std::set<Fidelity> WantedFidelities(const EvaluationJob& job) {
-  std::set<Fidelity> wanted = {job.fidelity};
-  if (IsTimed(job.fidelity)) wanted.insert(job.task.valid.begin(), job.task.valid.end());
-  return wanted;
-}
-
 RoleFolder Readable(std::vector<std::string> field, const fs::path& source, const char* destination) {
   return {std::move(field), {source, destination, Mount::Access::kRead}};
 }

@@ -7,6 +7,16 @@
 
 namespace maxkernel::eval {
 
+bool IsTimed(Fidelity fidelity) {
+  return fidelity == Fidelity::kEstimate || fidelity == Fidelity::kCpu || fidelity == Fidelity::kDevice;
+}
+
+std::set<Fidelity> WantedFidelities(const EvaluationJob& job) {
+  std::set<Fidelity> wanted = {job.fidelity};
+  if (IsTimed(job.fidelity)) wanted.insert(job.task.valid.begin(), job.task.valid.end());
+  return wanted;
+}
+
 Pipeline::Pipeline(const PipelineOptions& options, const HardwareFile& hardware, RoleRunner& runner, StateFolder& state,
                    ReferenceStore& references, ExecutionGate& gate)
     : options_(options), hardware_(hardware), runner_(runner), state_(state), references_(references), gate_(gate) {}

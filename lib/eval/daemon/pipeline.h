@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -33,6 +34,11 @@ struct EvaluationJob {
   std::uint64_t seed = 0;
   absl::Duration stage_deadline = absl::InfiniteDuration();
 };
+
+// Whether it gives times.
+bool IsTimed(Fidelity fidelity);
+// A fidelity that gives times asks for everything that the task calls valid; another one asks for itself.
+std::set<Fidelity> WantedFidelities(const EvaluationJob& job);
 
 struct AdmissionJob {
   TaskSnapshot task;

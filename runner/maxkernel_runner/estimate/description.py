@@ -131,7 +131,6 @@ class KernelDescription:
   exposed: float | None = None  # share of one round that nothing overlaps; None: the model's constant
   own_dma_bytes: np.ndarray | float = 0.0  # bytes the kernel moves itself, hidden behind compute
   exposed_dma_bytes: np.ndarray | float = 0.0  # bytes it moves and waits for at once
-  own_dma_count: np.ndarray | float = 0.0
   timeline: Timeline | None = None
   vmem: VmemNeed = field(default_factory=VmemNeed)
   vmem_limit: int | None = None

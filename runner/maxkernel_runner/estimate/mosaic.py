@@ -110,7 +110,7 @@ def _attribute(attribute: ir.Attribute) -> object:
 
 _IGNORED_ATTRIBUTES = frozenset(("strides", "fastmath", "overflowFlags", "sym_visibility"))
 _SIDE_EFFECTS = re.compile(
-    r"(store|dma|sem_|barrier|yield|return|condition|trace|delay|log|prng|assert|assume|region|sort|scan|fetch_and_add|for|while|if|switch)")
+    r"store|dma|sem_|barrier|yield|return|condition|trace|delay|log|prng|assert|assume|region|sort|scan|fetch_and_add|for|while|if|switch")
 
 
 class _Decoder:

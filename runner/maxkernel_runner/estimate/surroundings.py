@@ -1,8 +1,8 @@
 """What XLA does around the kernels, as bytes and operations, with a simple rule for fusion.
 
 Elementwise chains are recomputed inside whatever consumes them, so a fused group is one value that must be stored (a root) and the stored
-values that it reads (its leaves). Transposes belong to such chains, since the compiler composes them. Matmuls, gathers and the like stand alone.
-Kernels fix the layout of what they read and write, so these arrays are padded to tiles; all others are taken as compact.
+values that it reads (its leaves). Transposes belong to such chains, since the compiler composes them. Matmuls, gathers and the like stand
+alone. Kernels fix the layout of what they read and write, so these arrays are padded to tiles; all others are taken as compact.
 """
 
 from __future__ import annotations
@@ -376,8 +376,8 @@ def _dot(node: Node) -> Dot:
   k = math.prod(lhs.shape[d] for d in numbers.lhs_contracting_dimensions)
   batch = math.prod(lhs.shape[d] for d in numbers.lhs_batching_dimensions)
   each = max(1, k * batch)
-  return Dot(math.prod(lhs.shape) // each, k, math.prod(rhs.shape) // each, lhs.element, rhs.element, _passes(node, lhs.element, rhs.element),
-             batch)
+  passes = _passes(node, lhs.element, rhs.element)
+  return Dot(math.prod(lhs.shape) // each, k, math.prod(rhs.shape) // each, lhs.element, rhs.element, passes, batch)
 
 
 def _convolution(node: Node) -> Dot:

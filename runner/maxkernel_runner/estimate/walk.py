@@ -6,66 +6,24 @@ Conditions on known scalars are evaluated per step; the rest follows the dearer 
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass, field
+import re
 
 import numpy as np
 
-from maxkernel_runner.estimate.description import Dot, ITEM_BITS, Timeline, Transfer, Work, registers
-from maxkernel_runner.estimate.mosaic import Block, Function, Operation, Type
+from maxkernel_runner.estimate.description import ITEM_BITS, Transfer, Work, registers, round_up
+from maxkernel_runner.estimate.mosaic import Block, Function, Operation
+from maxkernel_runner.estimate.operations import (
+    ALU, CONVERSIONS, CROSS_LANE, FREE, LOADS, REMOTE, STORES, TRANSCENDENTAL, TRANSPOSE_CYCLES, dot_of, passes_of)
+from maxkernel_runner.estimate.values import (
+    COMPARE, COMPARE_NAMES, SCALAR_OPERATIONS, Reference, Unknown, Vector, constant_of, first_unknown, freeze, merge, plain, product, same,
+    whole)
 
-# Operations walked before a loop is extrapolated from its last iteration.
+# Operations walked before what was walked of a loop stands for the rest.
 _BUDGET = 100_000
 _MAX_EVENTS = 400_000
-
-
-@dataclass(frozen=True)
-class Unknown:
-  """A scalar without a value. kind: "value" if a caller could supply it, "data" if only the device knows, "loop" inside a counted loop."""
-
-  kind: str
-  reason: str = ""
-
-
-@dataclass
-class Vector:
-  shape: tuple[int, ...]
-  element: str
-  rows: bool = True  # whether values differ along the second minor dimension
-  lanes: bool = True  # and along the minor one
-  from_dot: bool = False
-  constant: bool = False
-
-  @property
-  def bits(self) -> int:
-    return 32 if self.element == "i1" else ITEM_BITS.get(self.element, 32)
-
-  def distinct(self, bits: int | None = None) -> float:
-    """Registers that hold different values; the compiler computes equal ones once."""
-    shape = list(self.shape)
-    if shape and not self.lanes:
-      shape[-1] = 1
-    if len(shape) > 1 and not self.rows:
-      shape[-2] = 1
-    return registers(tuple(shape), self.bits if bits is None else bits)
-
-
-@dataclass
-class Reference:
-  root: int
-  shape: tuple[int, ...]
-  element: str
-  space: str
-  offsets: list = field(default_factory=list)  # per dimension of the root
-  kept: list[int] = field(default_factory=list)  # root dimensions that are left
-
-  def key(self) -> object:
-    return (self.root, tuple(tuple(o.tolist()) if isinstance(o, np.ndarray) else o for o in self.offsets))
-
-
-def whole(root: int, kind: Type) -> Reference:
-  return Reference(root, kind.shape, kind.element, kind.space, [0] * len(kind.shape), list(range(len(kind.shape))))
+# Scalar operations to start a copy and to wait for one; set, so that very many small copies are not free.
+_START_OPERATIONS, _WAIT_OPERATIONS = 20.0, 10.0
 
 
 @dataclass
@@ -74,97 +32,8 @@ class Counts:
   chained: object = 0.0
   own_dma_bytes: object = 0.0
   exposed_dma_bytes: object = 0.0
-  own_dma_count: object = 0.0
   events: list = field(default_factory=list)
   pending: Work = field(default_factory=Work)  # work since the last event
-
-
-# Uses per register of result. Divisions and roots: an approximation from the transcendental unit, then refinement on the ALUs.
-_ALU = {
-    **dict.fromkeys(
-        ("arith.addf arith.subf arith.mulf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf arith.negf arith.addi arith.subi"
-         " arith.andi arith.ori arith.xori arith.shli arith.shrsi arith.shrui arith.cmpf arith.cmpi arith.select arith.maxsi arith.minsi"
-         " arith.maxui arith.minui math.absf math.absi math.floor math.ceil math.fma tpu.create_mask tpu.mask_cast"
-         " tpu.broadcast_in_sublanes").split(), 1.0),
-    **dict.fromkeys("arith.muli math.round math.roundeven math.trunc math.copysign math.ctpop math.ctlz".split(), 3.0),
-    "arith.divf": 4.0, "arith.remf": 10.0,
-    **dict.fromkeys("arith.divsi arith.divui arith.remsi arith.remui arith.floordivsi arith.ceildivsi".split(), 20.0),
-    "math.exp": 1.0, "math.exp2": 0.0, "math.expm1": 6.0, "math.log": 1.0, "math.log2": 1.0, "math.log1p": 5.0, "math.tanh": 1.0,
-    "math.rsqrt": 0.0, "math.sqrt": 3.0, "math.powf": 4.0, "math.erf": 20.0, "math.cbrt": 10.0, "math.atan": 25.0, "math.atan2": 30.0,
-    **dict.fromkeys("math.sin math.cos math.tan math.sinh math.cosh math.asin math.acos".split(), 25.0),
-    "tpu.prng_random_bits": 20.0, "tpu.stochastic_convert": 6.0, "tpu.stochastic_convert_elementwise": 6.0,
-    "tpu.reciprocal": 0.0,
-}
-_TRANSCENDENTAL = {
-    **dict.fromkeys("arith.divf math.exp math.exp2 math.expm1 math.log math.log2 math.log1p math.tanh math.rsqrt math.sqrt"
-                    " math.cbrt tpu.reciprocal".split(), 1.0),
-    "math.powf": 2.0,
-}
-_CONVERSIONS = frozenset(
-    "arith.extf arith.truncf arith.sitofp arith.uitofp arith.fptosi arith.fptoui arith.extsi arith.extui arith.trunci arith.scaling_truncf"
-    " tpu.extf tpu.truncf tpu.sitofp tpu.uitofp tpu.fptosi tpu.fptoui tpu.pack_elementwise tpu.unpack_elementwise tpu.pack_subelements"
-    " tpu.unpack_subelements".split())
-_FREE = frozenset(
-    "tpu.bitcast arith.bitcast vector.bitcast arith.index_cast arith.index_castui tpu.bitcast_vreg tpu.repeat tpu.assume_layout"
-    " tpu.erase_memref_layout tpu.trace_start tpu.trace_stop tpu.trace_value tpu.log tpu.log_buffer cf.assert tpu.prng_set_seed_32"
-    " tpu.roll_vectors tpu.unroll_vectors tpu.assume_multiple scf.yield tpu.yield func.return scf.condition scf.reduce".split())
-_LOADS = frozenset("vector.load vector.transfer_read tpu.load tpu.vector_load tpu.strided_load tpu.shuffled_load vector.maskedload".split())
-_STORES = frozenset(
-    "vector.store vector.transfer_write tpu.store tpu.vector_store tpu.strided_store tpu.shuffled_store vector.maskedstore".split())
-_CROSS_LANE = {"tpu.rotate": 1.0, "tpu.dynamic_rotate": 1.0, "tpu.dynamic_gather": 2.0, "tpu.gather": 2.0, "tpu.sublane_shuffle": 1.0,
-               "tpu.relayout": 2.0, "tpu.pack_vmsk": 1.0, "vector.shuffle": 2.0, "vector.interleave": 2.0}
-_TRANSPOSE_CYCLES = 1.22  # per register; the same figure as the model's fitted class
-_REMOTE = re.compile(r"tpu\.(sem_barrier|barrier)$")
-
-
-def _divide(a, b):
-  """Integer division that truncates, as the hardware does; lanes that divide by zero are not executed."""
-  b = np.where(np.asarray(b) == 0, 1, b)
-  quotient = np.abs(a) // np.abs(b)
-  return quotient * np.sign(a) * np.sign(b)
-
-
-_SCALAR = {
-    "arith.addi": lambda a, b: a + b, "arith.subi": lambda a, b: a - b, "arith.muli": lambda a, b: a * b,
-    "arith.addf": lambda a, b: a + b, "arith.subf": lambda a, b: a - b, "arith.mulf": lambda a, b: a * b,
-    "arith.divsi": _divide, "arith.divui": _divide,
-    "arith.remsi": lambda a, b: a - _divide(a, b) * b, "arith.remui": lambda a, b: a - _divide(a, b) * b,
-    "arith.floordivsi": lambda a, b: a // np.where(np.asarray(b) == 0, 1, b),
-    "arith.ceildivsi": lambda a, b: -(-a // np.where(np.asarray(b) == 0, 1, b)),
-    "arith.maxsi": np.maximum, "arith.minsi": np.minimum, "arith.maxui": np.maximum, "arith.minui": np.minimum,
-    "arith.andi": lambda a, b: a & b, "arith.ori": lambda a, b: a | b, "arith.xori": lambda a, b: a ^ b,
-    "arith.shli": lambda a, b: a << b, "arith.shrsi": lambda a, b: a >> b, "arith.shrui": lambda a, b: a >> b,
-    "arith.maximumf": np.maximum, "arith.minimumf": np.minimum, "arith.negf": lambda a: -a,
-    "arith.extui": lambda a: a + 0 if not isinstance(a, (bool, np.bool_)) else int(a), "arith.extsi": lambda a: a, "arith.trunci": lambda a: a,
-    "arith.index_cast": lambda a: a, "arith.index_castui": lambda a: a, "arith.extf": lambda a: a, "arith.truncf": lambda a: a,
-    "arith.sitofp": lambda a: a, "arith.uitofp": lambda a: a, "arith.fptosi": lambda a: np.trunc(a),
-    "arith.bitcast": lambda a: Unknown("data", "bit cast"), "tpu.assume_multiple": lambda a, *_: a,
-    "math.absi": np.abs,
-}
-# arith.cmpi predicates by number: eq ne slt sle sgt sge ult ule ugt uge.
-_COMPARE = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.less, np.less_equal, np.greater,
-            np.greater_equal)
-_COMPARE_NAMES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7, "ugt": 8, "uge": 9}
-
-
-def _plain(value):
-  """Scalars that do not differ between steps as Python numbers: an order of magnitude faster than numpy scalars."""
-  if isinstance(value, np.ndarray) and value.ndim == 0 or isinstance(value, np.generic):
-    return value.item()
-  return value
-
-
-def _unknown(*values) -> Unknown | None:
-  found = [v for v in values if isinstance(v, Unknown)]
-  for kind in ("value", "data", "loop"):
-    for value in found:
-      if value.kind == kind:
-        return value
-  return found[0] if found else None
-
-
-def _product(shape) -> int:
-  return math.prod(shape)
 
 
 class Walker:
@@ -249,7 +118,7 @@ class Walker:
 
   def _begin(self, function: Function) -> None:
     if not self.environment:
-      self.environment.update((op.results[0], _constant(op)) for op in function.constants)
+      self.environment.update((op.results[0], constant_of(op)) for op in function.constants)
 
   def _finish(self) -> None:
     transfers = any(isinstance(event, Transfer) for event in self.counts.events)
@@ -296,15 +165,15 @@ class Walker:
       return 0
     if name in ("vector.extract", "vector.extractelement", "vector.reduction"):
       source = values[0] if isinstance(values[0], Vector) else None
-      if source is not None and _product(source.shape) > 1:
+      if source is not None and product(source.shape) > 1:
         self._alu(source, 1.0)
         self._vector("cross_lane", 2.0)
       self._vector("scalar", 8.0)
       return Unknown("data", "a value computed by the kernel")
-    unknown = _unknown(*values)
+    unknown = first_unknown(*values)
     if name == "arith.select":
       if unknown is None:
-        return _plain(np.where(values[0], values[1], values[2]))
+        return plain(np.where(values[0], values[1], values[2]))
       if not isinstance(values[0], (Unknown, np.ndarray)):
         return values[1] if values[0] else values[2]
       return unknown
@@ -314,15 +183,15 @@ class Walker:
       return Unknown("data", name)
     if name == "arith.cmpi":
       predicate = op.attributes.get("predicate", 0)
-      number = predicate if isinstance(predicate, int) else _COMPARE_NAMES[re.sub(r"\W", "", str(predicate))]
-      return _plain(_COMPARE[number](values[0], values[1]))
-    function = _SCALAR.get(name)
+      number = predicate if isinstance(predicate, int) else COMPARE_NAMES[re.sub(r"\W", "", str(predicate))]
+      return plain(COMPARE[number](values[0], values[1]))
+    function = SCALAR_OPERATIONS.get(name)
     if function is None:
       if name not in ("tpu.device_id", "tpu.sem_read", "arith.cmpf", "arith.divf") and not name.startswith("math."):
         self.flags.add(f"unknown_op:{name}")
       return Unknown("data", name)
     try:
-      return _plain(function(*values))
+      return plain(function(*values))
     except (TypeError, ValueError, OverflowError):
       return Unknown("data", name)
 
@@ -331,37 +200,37 @@ class Walker:
     for dimension, value in zip(reference.kept, indices):
       base = index[dimension]
       if isinstance(value, Unknown) or isinstance(base, Unknown):
-        index[dimension] = _unknown(value, base)
+        index[dimension] = first_unknown(value, base)
       else:
         index[dimension] = base + value
-    unknown = _unknown(*index)
+    unknown = first_unknown(*index)
     if unknown is not None:
       return unknown
     root = reference.root
     if root in self.known:
       values = self.known[root]
       place = tuple(np.clip(i, 0, size - 1) for i, size in zip(index, values.shape))
-      return _plain(values[place].astype(np.int64) if values.dtype.kind in "biu" else values[place])
+      return plain(values[place].astype(np.int64) if values.dtype.kind in "biu" else values[place])
     if root in self.missing:
       return Unknown("value", self.missing[root])
-    key = (root, tuple(map(_freeze, index)))
+    key = (root, tuple(map(freeze, index)))
     if key not in self.scratch_scalars and root in self.initial:
       values = self.initial[root]
-      return _plain(values[tuple(np.clip(i, 0, size - 1) for i, size in zip(index, values.shape))])
+      return plain(values[tuple(np.clip(i, 0, size - 1) for i, size in zip(index, values.shape))])
     return self.scratch_scalars.get(key, Unknown("data", "scalar memory that the kernel writes"))
 
   def _store_scalar(self, op: Operation) -> None:
     value, reference = self.environment.get(op.operands[0]), self.environment[op.operands[1]]
     self._vector("scalar", 1.0)
     index = [self.environment.get(operand) for operand in op.operands[2:]]
-    if _unknown(*index, *reference.offsets) is not None:
+    if first_unknown(*index, *reference.offsets) is not None:
       self.scratch_scalars = {k: v for k, v in self.scratch_scalars.items() if k[0] != reference.root}
       self.initial.pop(reference.root, None)
       return
     place = list(reference.offsets)
     for dimension, i in zip(reference.kept, index):
       place[dimension] = place[dimension] + i
-    key = (reference.root, tuple(map(_freeze, place)))
+    key = (reference.root, tuple(map(freeze, place)))
     if isinstance(self.weight, np.ndarray) and not isinstance(value, Unknown):
       old = self.scratch_scalars.get(key, Unknown("data", "scalar memory that the kernel writes"))
       value = old if isinstance(old, Unknown) else np.where(self.weight > 0, value, old)
@@ -392,7 +261,7 @@ class Walker:
       else:
         first = run(branches[0], condition.astype(float))
         second = run(branches[1] if len(branches) > 1 else None, 1.0 - condition)
-        results = [_merge(condition, a, b) for a, b in zip(first, second)]
+        results = [merge(condition, a, b) for a, b in zip(first, second)]
     else:
       results = run(branches[0] if condition else (branches[1] if len(branches) > 1 else None), 1.0)
     self.environment.update(zip(op.results, results))
@@ -419,7 +288,7 @@ class Walker:
     chosen = (max if dearer else min)(outcomes, key=lambda outcome: outcome[0])
     self._join(chosen[1])
     if len(outcomes) == 2 and outcomes[0][2] and outcomes[1][2]:
-      return [a if isinstance(a, (Vector, Reference)) else (a if _same(a, b) else condition)
+      return [a if isinstance(a, (Vector, Reference)) else (a if same(a, b) else condition)
               for a, b in zip(outcomes[0][2], outcomes[1][2])]
     return chosen[2]
 
@@ -432,7 +301,6 @@ class Walker:
     mine.chained = mine.chained + counts.chained * times
     mine.own_dma_bytes = mine.own_dma_bytes + counts.own_dma_bytes * times
     mine.exposed_dma_bytes = mine.exposed_dma_bytes + counts.exposed_dma_bytes * times
-    mine.own_dma_count = mine.own_dma_count + counts.own_dma_count * times
     if not self.clocked:
       return
     self._flush()
@@ -452,12 +320,12 @@ class Walker:
     low, high, step = (self.environment.get(operand) for operand in op.operands[:3])
     carried = [self.environment.get(operand) for operand in op.operands[3:]]
     block = op.regions[0][0]
-    unknown = _unknown(low, high, step)
+    unknown = first_unknown(low, high, step)
     if unknown is not None:
       trips = self._missing_trips(unknown)
       self._counted(op, block, trips, carried)
       return
-    trips = _plain(np.maximum(0, -(-(np.asarray(high) - low) // np.maximum(step, 1))))
+    trips = plain(np.maximum(0, -(-(np.asarray(high) - low) // np.maximum(step, 1))))
     if not op.repeats:
       self._counted(op, block, trips, carried)
       return
@@ -472,7 +340,7 @@ class Walker:
       self.environment[block.arguments[0]] = low + i * step
       self.environment.update(zip(block.arguments[1:], carried))
       results = self._with_weight(active, block)
-      carried = [_merge(i < trips, a, b) for a, b in zip(results, carried)] if isinstance(trips, np.ndarray) else results
+      carried = [merge(i < trips, a, b) for a, b in zip(results, carried)] if isinstance(trips, np.ndarray) else results
       if self.spent > _BUDGET:
         break
     walked, self.counts = self.counts, outer
@@ -512,7 +380,7 @@ class Walker:
       condition = self.environment.get(before.results[0])
       values = [self.environment.get(value) for value in before.results[1:]]
       if isinstance(condition, np.ndarray):
-        forwarded = [_merge(np.asarray(self.weight) > 0, a, b) for a, b in zip(values, forwarded)] if forwarded else values
+        forwarded = [merge(np.asarray(self.weight) > 0, a, b) for a, b in zip(values, forwarded)] if forwarded else values
         self.weight = self.weight * condition
         if not np.any(self.weight):
           break
@@ -557,7 +425,7 @@ class Walker:
     for dimension, operand in zip(source.kept, op.operands[1:]):
       value = self.environment.get(operand)
       base = offsets[dimension]
-      offsets[dimension] = _unknown(value, base) if _unknown(value, base) is not None else base + value
+      offsets[dimension] = first_unknown(value, base) if first_unknown(value, base) is not None else base + value
     kind = op.result_types[0]
     self.environment[op.results[0]] = Reference(source.root, kind.shape, kind.element, source.space, offsets, list(source.kept))
 
@@ -603,18 +471,16 @@ class Walker:
     if "indirect" in op.name:
       self.absent = self.absent or "the kernel uses indirect copies"
     transferred = _copied_bytes(memories)
-    local = all(m.space in ("vmem", "smem") for m in memories[:2])
     key = semaphores[-1].key() if semaphores else "none"
-    self._vector("scalar", 8.0)
+    self._vector("scalar", _START_OPERATIONS)
     self.flags.add("own_copies")
     if self.clocked:
       self._flush()
       if self.weight == 1.0:
-        self.counts.events.append(Transfer("start", key, 0.0 if local else transferred))
+        self.counts.events.append(Transfer("start", key, transferred))
       return
     self.transfer_started[key] = self.serial, self.weight
-    self.counts.own_dma_bytes = self.counts.own_dma_bytes + (0.0 if local else transferred) * self.weight
-    self.counts.own_dma_count = self.counts.own_dma_count + self.weight
+    self.counts.own_dma_bytes = self.counts.own_dma_bytes + transferred * self.weight
 
   def _wait(self, op: Operation) -> None:
     references = [self.environment.get(operand) for operand in op.operands]
@@ -632,12 +498,12 @@ class Walker:
         moved = _copied_bytes(memories) * np.minimum(self.weight, where)
         self.counts.exposed_dma_bytes = self.counts.exposed_dma_bytes + moved
         self.counts.own_dma_bytes = self.counts.own_dma_bytes - moved
-    self._vector("scalar", 4.0)
+    self._vector("scalar", _WAIT_OPERATIONS)
 
   def _signal(self, op: Operation) -> None:
     self.flags.add("semaphores")
     self._vector("scalar", 20.0)
-    if _REMOTE.search(op.name):
+    if REMOTE.search(op.name):
       self.absent = self.absent or "the kernel synchronises with other devices"
 
   # -- vectors
@@ -661,11 +527,11 @@ class Walker:
     if op.name in ("arith.cmpf", "arith.cmpi"):
       source = self._inputs(op)[0]
       widest = Vector(source.shape, source.element, rows=vector.rows, lanes=vector.lanes)
-    uses = _ALU[op.name]
+    uses = ALU[op.name]
     if op.name == "tpu.reciprocal" and not op.attributes.get("approx", False):
       uses = 4.0
     self._alu(widest, uses)
-    special = _TRANSCENDENTAL.get(op.name)
+    special = TRANSCENDENTAL.get(op.name)
     if special:
       suffix = "_narrow" if widest.bits < 32 else ""
       self._vector("transcendental" + suffix, special * widest.distinct())
@@ -708,7 +574,7 @@ class Walker:
     vector = self._result(op)
     if source.shape[-2:] != kind.shape[-2:]:
       vector.rows = vector.lanes = True
-    if not (same or aligned) and _product(source.shape) > 1:
+    if not (same or aligned) and product(source.shape) > 1:
       self.flags.add("relayout")
       self._vector("cross_lane", 2.0 * vector.distinct())
 
@@ -745,7 +611,7 @@ class Walker:
     source = self._inputs(op)[0]
     vector.rows, vector.lanes = source.lanes, source.rows
     if source.shape[-1] != vector.shape[-1] or source.shape[-2:] != vector.shape[-2:] or len(source.shape) == 2:
-      self._vector("cross_lane", _TRANSPOSE_CYCLES * vector.distinct())
+      self._vector("cross_lane", TRANSPOSE_CYCLES * vector.distinct())
 
   def _concatenate(self, op: Operation) -> None:
     vector = self._result(op)
@@ -769,12 +635,16 @@ class Walker:
 
   def _cross(self, op: Operation) -> None:
     vector = self._result(op)
-    self._vector("cross_lane", _CROSS_LANE[op.name] * vector.distinct())
+    self._vector("cross_lane", CROSS_LANE[op.name] * vector.distinct())
 
   def _matmul(self, op: Operation) -> None:
     lhs, rhs, accumulator = (self.environment[operand] for operand in op.operands[:3])
     kind = op.result_types[0]
-    dot = _dot(op, lhs, rhs, kind, self)
+    dot, turned = dot_of(op, lhs, rhs, kind)
+    if passes_of(op, lhs, rhs)[1]:
+      self.flags.add("f32_dot_passes")
+    if turned:
+      self._vector("cross_lane", TRANSPOSE_CYCLES * lhs.distinct())
     self.serial += 1
     target = self.counts.pending if self.clocked else self.counts.work
     target.add_dot(dot, self.weight)
@@ -785,18 +655,18 @@ class Walker:
     if chained:
       self.counts.chained = self.counts.chained + self.weight
       for operand in chained:
-        self.temporaries = max(self.temporaries, _product(operand.shape) * (4 + operand.bits // 8))
+        self.temporaries = max(self.temporaries, product(operand.shape) * (4 + operand.bits // 8))
     self.environment[op.results[0]] = out
 
   def _other(self, op: Operation) -> None:
     name = op.name
-    if name in _ALU:
+    if name in ALU:
       self._elementwise(op)
-    elif name in _CONVERSIONS:
+    elif name in CONVERSIONS:
       self._convert(op)
-    elif name in _FREE:
+    elif name in FREE:
       self._free(op)
-    elif name in _CROSS_LANE:
+    elif name in CROSS_LANE:
       self._cross(op)
     else:
       self._unknown(op)
@@ -822,41 +692,17 @@ class Walker:
         self._vector("unknown", vector.distinct(32))
 
 
-def _freeze(value):
-  return value.tobytes() if isinstance(value, np.ndarray) else value
-
-
-def _same(a, b) -> bool:
-  if isinstance(a, Unknown) or isinstance(b, Unknown):
-    return False
-  return bool(np.array_equal(a, b))
-
-
-def _merge(condition, a, b):
-  if isinstance(a, Vector) and isinstance(b, Vector):
-    return Vector(a.shape, a.element, a.rows or b.rows, a.lanes or b.lanes, a.from_dot or b.from_dot)
-  if isinstance(a, (Vector, Reference)):
-    return a
-  unknown = _unknown(a, b)
-  if unknown is not None:
-    return unknown
-  return np.where(condition, a, b)
-
-
-def _constant(op: Operation):
-  kind = op.result_types[0]
-  value = op.attributes.get("value")
-  if kind.kind == "vector":
-    splat = value == "splat"
-    return Vector(kind.shape, kind.element, rows=not splat, lanes=not splat, constant=True)
-  if isinstance(value, str):
-    return {"true": True, "false": False}.get(value, Unknown("data", "constant"))
-  return value
-
-
 def _copied_bytes(memories: list[Reference]) -> float:
-  sizes = [_product(m.shape) * ITEM_BITS.get(m.element, 32) / 8 for m in memories if all(s > 0 for s in m.shape)]
-  return float(min(sizes)) if sizes else 0.0
+  """Bytes of a copy in whole lanes. Copies inside VMEM are charged like those from HBM, copies inside HBM read and write there."""
+  sizes = []
+  for memory in memories:
+    if memory.shape and all(size > 0 for size in memory.shape):
+      lanes = round_up(memory.shape[-1], 128)
+      sizes.append(product(memory.shape[:-1]) * lanes * ITEM_BITS.get(memory.element, 32) / 8)
+  if not sizes:
+    return 0.0
+  outside = sum(memory.space not in ("vmem", "smem") for memory in memories[:2])
+  return float(min(sizes)) * (2.0 if outside == 2 else 1.0)
 
 
 def _cost_proxy(counts: Counts) -> float:
@@ -872,38 +718,6 @@ def _cost_proxy(counts: Counts) -> float:
   return total + moved / 600
 
 
-def _axes(text: str) -> list[list[int]]:
-  return [[int(d) for d in re.findall(r"\d+", group)] for group in re.findall(r"\[([^\]]*)\]", text)]
-
-
-def _passes(op: Operation, lhs: Vector, rhs: Vector, walker: Walker) -> int:
-  precision = str(op.attributes.get("precision", ""))
-  if "f32" not in (lhs.element, rhs.element):
-    return 1
-  if "fp32" in precision:
-    return 6
-  if "bf16" not in precision and lhs.element == rhs.element:
-    walker.flags.add("f32_dot_passes")
-  return 1
-
-
-def _dot(op: Operation, lhs: Vector, rhs: Vector, out: Type, walker: Walker) -> Dot:
-  passes = _passes(op, lhs, rhs, walker)
-  groups = _axes(str(op.attributes.get("dimension_numbers", "")))
-  if op.name == "tpu.matmul" and len(groups) >= 7:
-    contracting, batches = groups[0], groups[5]
-    k = _product(lhs.shape[d] for d in contracting)
-    batch = _product(lhs.shape[d] for d in batches)
-    m = _product(lhs.shape) // (k * batch)
-    n = _product(rhs.shape) // (k * batch)
-    if contracting and contracting[0] != len(lhs.shape) - 1:
-      walker._vector("cross_lane", _TRANSPOSE_CYCLES * lhs.distinct())
-    return Dot(m, k, n, lhs.element, rhs.element, passes, batch)
-  a, b, c = _product(lhs.shape), _product(rhs.shape), _product(out.shape)
-  side = lambda value: max(1, round(math.sqrt(value)))
-  return Dot(side(a * c / b), side(a * b / c), side(b * c / a), lhs.element, rhs.element, passes)
-
-
 _HANDLERS = {
     "scf.if": Walker._if, "scf.for": Walker._for, "scf.while": Walker._while, "scf.index_switch": Walker._switch,
     "tpu.region": Walker._region, "tpu.trace": Walker._region, "scf.execute_region": Walker._region,
@@ -911,7 +725,7 @@ _HANDLERS = {
     "tpu.memref_bitcast": Walker._squeeze, "tpu.reinterpret_cast": Walker._squeeze, "memref.cast": Walker._squeeze,
     "memref.store": Walker._store_scalar, "memref.alloca": Walker._allocate, "memref.alloc": Walker._allocate,
     "tpu.sem_alloc": Walker._allocate,
-    **dict.fromkeys(_LOADS, Walker._load), **dict.fromkeys(_STORES, Walker._store),
+    **dict.fromkeys(LOADS, Walker._load), **dict.fromkeys(STORES, Walker._store),
     "tpu.enqueue_dma": Walker._start, "tpu.enqueue_indirect_dma": Walker._start,
     "tpu.wait_dma": Walker._wait, "tpu.wait_dma2": Walker._wait, "tpu.wait_indirect_dma": Walker._wait,
     **dict.fromkeys(("tpu.sem_signal", "tpu.sem_wait", "tpu.sem_barrier", "tpu.barrier"), Walker._signal),

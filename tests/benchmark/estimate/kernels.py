@@ -38,8 +38,8 @@ class _Classes:
 
   def describe(self, name: str, **fields) -> KernelDescription:
     array = lambda values: np.array(values, float)
-    return KernelDescription(name, array(self.count), np.array(self.core, np.int64), array(self.fetch), array(self.write), array(self.every),
-                             self.work(), **fields)
+    return KernelDescription(name, array(self.count), np.array(self.core, np.int64), array(self.fetch), array(self.write),
+                             array(self.every), self.work(), **fields)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -101,9 +101,8 @@ def _forward(row: RaggedRow, tiles: Tiles) -> KernelDescription:
         every = (tm * own_k + own_k * width + tm * width) * _BF16
         vector = {"accumulate": out, "zero": out * first, "masked_store": out * last}
         classes.add(count * column_tiles * steps, fetch, write, every, {Dot(tm, tk, tn): 1.0}, vector)
-  need = VmemNeed(
-      windows=row.buffers * tm * round_up(tk, 128) * _BF16 + 2 * round_up(tk, 16) * round_up(tn, 128) * _BF16 + 2 * tm * round_up(tn, 128) * _BF16,
-      scratch=tm * round_up(tn, 128) * _F32)
+  lhs, rhs, result = tm * round_up(tk, 128), round_up(tk, 16) * round_up(tn, 128), tm * round_up(tn, 128)
+  need = VmemNeed(windows=(row.buffers * lhs + 2 * rhs + 2 * result) * _BF16, scratch=result * _F32)
   # Only the rows have more than two buffers, and never the weights: the pipeline is as deep as its shallowest operand.
   return classes.describe(f"ragged_dot_{row.direction}", first_bytes=(tm * tk + tk * min(tn, row.n)) * _BF16,
                           last_bytes=tm * tn * _BF16, buffers=2, vmem=need)
@@ -153,12 +152,12 @@ def _lanes(size: int, head_minor: bool) -> int:
   return round_up(size, 128) if head_minor else size
 
 
-def flash_program(row: FlashRow, blocks: FlashBlocks, chip: Chip, low_pressure_share: float, lane_padding: bool = True) -> ProgramDescription:
+def flash_program(row: FlashRow, blocks: FlashBlocks, chip: Chip, low_pressure_share: float) -> ProgramDescription:
   bq, bkv, bc = blocks.q, blocks.kv, blocks.kv_compute
   rounds = bkv // bc
-  q_size, k_size, v_size = (_lanes(size, minor and lane_padding) for size, minor in
+  q_size, k_size, v_size = (_lanes(size, minor) for size, minor in
                             zip((row.head_size, row.head_size, row.value_size), row.head_minor))
-  out_size = _lanes(row.value_size, lane_padding)
+  out_size = _lanes(row.value_size, True)
   q_block, kv_block = bq * q_size * _BF16, bkv * (k_size + v_size) * _BF16
   out_block = bq * out_size * _BF16 + (2 * bq * 128 * _F32 if row.residuals else 0)
   positions_block = bq * 128 * _F32 if row.causal else 0  # row numbers, from which the kernel computes the mask
@@ -186,10 +185,10 @@ def flash_program(row: FlashRow, blocks: FlashBlocks, chip: Chip, low_pressure_s
     fetch = q_block * new_q + kv_block * new_kv + positions_block * (following[0] != i)
     for core in range(cores):
       classes.add(each, fetch, out_block * opens, q_block + kv_block + positions_block + out_block, dots, vector, core)
-  need = VmemNeed(windows=2 * (q_block + kv_block + positions_block + out_block), scratch=bq * 128 * _F32 * 2 + bq * round_up(row.value_size, 128) * _F32,
-                  temporaries=bq * bc * (4 + 2))
-  kernel = classes.describe("flash_attention", cores=cores, first_bytes=float(q_block + kv_block), last_bytes=float(out_block), chained=True,
-                            rounds=float(rounds), exposed=low_pressure_share if row.low_pressure else None, vmem=need)
+  need = VmemNeed(windows=2 * (q_block + kv_block + positions_block + out_block),
+                  scratch=bq * (2 * 128 + round_up(row.value_size, 128)) * _F32, temporaries=bq * bc * (4 + 2))
+  kernel = classes.describe("flash_attention", cores=cores, first_bytes=float(q_block + kv_block), last_bytes=float(out_block),
+                            chained=True, rounds=float(rounds), exposed=low_pressure_share if row.low_pressure else None, vmem=need)
   return ProgramDescription([kernel], _flash_surroundings(row, (q_size, k_size, v_size), out_size),
                             floor_bytes=float(row.batch * row.rows * row.heads * row.value_size * _BF16))
 

@@ -128,7 +128,8 @@ def ragged_rows(folder: pathlib.Path, chip: str, *, even_groups: bool = False) -
       tiles = Tiles(tile_m, tile_k, tile_n) if chip == "v5e" else Tiles(tile_m, tile_n, tile_k)
     else:
       direction, k, n, tiles = "weights", lhs[1], rhs[1], Tiles(tile_m, tile_k, tile_n)
-    rows.append(RaggedRow(chip, direction, lhs[0], k, n, groups, bool(spec["return_residuals"]), tiles, config["input_buffer_count"], seconds))
+    rows.append(RaggedRow(chip, direction, lhs[0], k, n, groups, bool(spec["return_residuals"]), tiles, config["input_buffer_count"],
+                          seconds))
   return rows
 
 

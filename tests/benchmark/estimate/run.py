@@ -118,8 +118,8 @@ def print_table(title: str, summaries: dict[str, Summary]) -> None:
   print(f"  {'set':<12}{'rows':>5}{'fam.':>5}{'error':>8}{'median':>8}{'10-90 %':>14}{'worst':>7}{'choices':>9}{'top 5':>7}{'top 15':>7}"
         f"{'first':>7}{'loss<=10':>9}   largest: top 5, 15, first   roofline error")
   for name, s in summaries.items():
-    print(f"  {name:<12}{s.rows:>5}{s.families:>5}{s.error:>8.1%}{s.median:>8.3f}{f'{s.low:.2f}-{s.high:.2f}':>14}{s.worst:>7.2f}{s.choices:>9.0f}"
-          f"{s.top5:>7.0%}{s.top15:>7.0%}{s.first:>7.0%}{s.loss10:>9.0%}   {s.size_top5:>14.0%},{s.size_top15:>4.0%},{s.size_first:>5.0%}"
+    print(f"  {name:<12}{s.rows:>5}{s.families:>5}{s.error:>8.1%}{s.median:>8.3f}{f'{s.low:.2f}-{s.high:.2f}':>14}{s.worst:>7.2f}"
+          f"{s.choices:>9.0f}{s.top5:>7.0%}{s.top15:>7.0%}{s.first:>7.0%}{s.loss10:>9.0%}   {s.size_top5:>14.0%},{s.size_top15:>4.0%},{s.size_first:>5.0%}"
           f"   {s.roofline_error:>8.1%}")
 
 

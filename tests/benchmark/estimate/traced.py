@@ -1,8 +1,8 @@
 """The measured rows once more, end to end: kernels that ship with jax and compute the same in the same blocks are exported and traced.
 
-They are not the kernels that were measured. The grouped matmul of jax divides a chip of two cores, which the measured one does not, so it is
-compared on v5e alone; on v5p a small kernel stands for the measured one that runs its own pipeline on one core, forward and gradient of the
-rows. jax's attention lacks the compiler flag and the base-2 exponent of the measured one.
+They are not the kernels that were measured. The grouped matmul of jax divides a chip of two cores, which the measured one does not, so it
+is compared on v5e alone; on v5p a small kernel stands for the measured one that runs its own pipeline on one core, forward and gradient of
+the rows. jax's attention lacks the compiler flag and the base-2 exponent of the measured one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # task: softmax
-# expect: honest_score or incorrect
-# why: computes only where it finds NaN in its unwritten output; the estimate charges the dearer branch
+# expect: incorrect
+# why: computes only where it finds NaN in its unwritten output; interpreters with other contents of that memory disagree
 
 import jax
 import jax.numpy as jnp

@@ -204,7 +204,7 @@ def test_a_daemon_that_runs_elsewhere(maxkernel, task):
 def test_task_check_and_doctor(maxkernel, task):
     check = maxkernel("task", "check", task)
     assert check.code == 0 and "tuned is admitted" in check.out, check
-    refused = write_task(maxkernel.folder, "refused", reference="# admit: task_failed\n")
+    refused = write_task(maxkernel.folder, "refused", reference="# admit: task_failed\ndef computation(x):\n    return x\n")
     check = maxkernel("task", "check", refused, "--json")
     assert check.code in (1, 2, 3), check
     doctor = maxkernel("doctor", "--json")

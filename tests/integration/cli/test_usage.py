@@ -2,10 +2,11 @@
 
 import os
 import pathlib
+import re
 
 import pytest
 
-from conftest import write_task
+from conftest import ROOT, write_task
 
 GOLDEN = pathlib.Path(__file__).parent / "help"
 COMMANDS = ["", "optimize", "resume", "status", "show", "best", "graph", "evaluate", "task", "task check", "task new", "task list", "doctor"]
@@ -113,3 +114,14 @@ def test_no_secret_is_shown(maxkernel, task):
         if file.is_file():
             everything += file.read_bytes().decode(errors="replace")
     assert secret not in everything
+
+
+def test_every_option_and_command_is_documented(maxkernel):
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text()
+    options = set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", maxkernel("optimize", "--help").out, re.MULTILINE)) - {"--help", "--quiet", "--runner"}
+    assert len(options) > 20
+    for option in sorted(options):
+        key = option[2:].replace("llm-", "llm.").replace("-", "_")
+        assert option in page or f"`{key}`" in page, option
+    for command in COMMANDS[1:]:
+        assert command.split()[-1] in page, command

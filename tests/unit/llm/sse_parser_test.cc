@@ -65,6 +65,8 @@ TEST_CASE("an event stream is split the same way however it is cut") {
       {"mixed line ends", "data: a\r\n\ndata: b\n\r\n", {"a", "b"}, ""},
       {"multi-byte characters", "data: {\"t\":\"\xE2\x82\xAC\xF0\x9F\x98\x80\xC3\xA9\"}\n\n", {"{\"t\":\"\xE2\x82\xAC\xF0\x9F\x98\x80\xC3\xA9\"}"}, ""},
       {"two data lines", "data: {\ndata: \"a\":1}\n\n", {"{\n\"a\":1}"}, ""},
+      {"two data lines with CRLF", "data: {\r\ndata: \"a\":1}\r\n\r\n", {"{\n\"a\":1}"}, ""},
+      {"two data lines with CR", "data: a\rdata: b\r\r", {"a\nb"}, ""},
       {"no space", "data:{\"a\":1}\n\n", {"{\"a\":1}"}, ""},
       {"two spaces", "data:  {\"a\":1}\n\n", {" {\"a\":1}"}, ""},
       {"done", "data: [DONE]\n\ndata:[DONE]\n\ndata: [DONE] \n\n", {"[DONE]", "[DONE]", "[DONE] "}, ""},
