@@ -26,7 +26,7 @@ from maxkernel_runner.protocol import Diagnostic
 
 # Block visits over all kernels of a case, each grid step counting once per block; about a millisecond each.
 VISIT_LIMIT = 1000
-# Over all cases of a candidate.
+# Of processor time, over all cases of a candidate: how busy the machine is does not decide what is checked.
 SECONDS_LIMIT = 15.0
 
 _PRINTED = (
@@ -70,11 +70,11 @@ class Checker:
         inputs = practice_inputs(entry, name)
         if inputs is None:
             return Outcome("skipped: no practice values for its integers")
-        started = time.monotonic()
+        started = time.process_time()
         try:
             return self._simulate(closed_jaxpr, inputs, exported, name)
         finally:
-            self._left -= time.monotonic() - started
+            self._left -= time.process_time() - started
 
     def _simulate(self, closed_jaxpr, inputs, exported, name):
         parameters = pltpu.InterpretParams(detect_races=True, uninitialized_memory="zero", out_of_bounds_reads="raise",

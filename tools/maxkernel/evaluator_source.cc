@@ -84,6 +84,8 @@ EvaluatorSource::~EvaluatorSource() {
 RemoteEvaluatorOptions EvaluatorSource::options() const {
   RemoteEvaluatorOptions options;
   options.address = address_;
+  // A daemon on a machine that is busy with evaluations may take its time.
+  options.connect_timeout = absl::Seconds(30);
   return options;
 }
 
