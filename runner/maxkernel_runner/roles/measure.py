@@ -80,7 +80,7 @@ class _Estimate(_Measure):
         # Without the file no value is known, which widens an estimate that depends on one.
         file = os.path.join(self.reference, f"{self.name}.scalars.npz")
         scalars = arrays.load(file) if os.path.exists(file) else [None] * len(self.entry["arguments"])
-        answer = estimate.estimate(self.module.exported.mlir_module_serialized, arguments=scalars,
+        answer = estimate.estimate(self.module.exported.serialize(), arguments=scalars,
                                    hardware={"chip": self.hardware, "common": self.job.hardware_common})
         self.result.facts.update(_estimate_facts(answer))
         seconds = answer["time_s"]

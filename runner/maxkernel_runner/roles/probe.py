@@ -111,7 +111,7 @@ def _estimate(job):
 
     if not job.hardware:
         raise RuntimeError("the probe names no chip, so there are no figures to compute with")
-    answer = estimate.estimate(_exported(job, "tpu").mlir_module_serialized, arguments=[None],
+    answer = estimate.estimate(_exported(job, "tpu").serialize(), arguments=[None],
                                hardware={"chip": job.hardware, "common": job.hardware_common})
     if answer["time_s"] is None:
         raise RuntimeError(f"the time model gives no time: {answer['absent']}")
