@@ -25,6 +25,11 @@ Cost& Cost::operator-=(const Cost& other) {
 }
 
 bool BudgetView::Allows(const Cost& cost, std::string* limit) const {
+  // Time is not reserved: work is allowed to start as long as some is left. First, since nothing else matters once it has run out.
+  if (limits.wall_time.has_value() && wall_time >= *limits.wall_time) {
+    if (limit != nullptr) *limit = "wall time";
+    return false;
+  }
   Cost total = spent;
   total += reserved;
   total += cost;
@@ -38,11 +43,6 @@ bool BudgetView::Allows(const Cost& cost, std::string* limit) const {
   if (exceeded("evaluations", limits.evaluations, total.evaluations)) return false;
   if (exceeded("nodes", limits.nodes, total.nodes)) return false;
   if (exceeded("device time", limits.device_time, total.device_time)) return false;
-  // Time is not reserved: work is allowed to start as long as some is left.
-  if (limits.wall_time.has_value() && wall_time >= *limits.wall_time) {
-    if (limit != nullptr) *limit = "wall time";
-    return false;
-  }
   return true;
 }
 

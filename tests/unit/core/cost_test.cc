@@ -47,6 +47,8 @@ TEST_CASE("BudgetView names the limit that stands in the way") {
   view.limits.wall_time = absl::Seconds(5);
   view.wall_time = absl::Seconds(5);
   CHECK(limit_of(view, cost) == "wall time");
+  view.limits.nodes = 0;
+  CHECK(limit_of(view, cost) == "wall time");
 }
 
 TEST_CASE("Cost adds and subtracts field by field") {
