@@ -1,8 +1,10 @@
 # The few functions that every folder uses, so that flags, labels and install rules are the same everywhere.
 
-# -Wmissing-field-initializers of g++ 12 fires on designated initialisers, whose point is to leave out what has a default.
+# -Wmissing-field-initializers of g++ 12 fires on designated initialisers, whose point is to leave out what has a default. Its -Wrestrict
+# fires on every inlined "literal" + string when it optimises (GCC bug 105651).
 function(maxkernel_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers
+                         $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-Wno-restrict>)
 endfunction()
 
 # maxkernel_library(NAME core SOURCES a.cc b.cc LINK absl::status LINK_PRIVATE OpenSSL::Crypto)

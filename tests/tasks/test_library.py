@@ -1,6 +1,7 @@
 """The task library: every task loads, its baseline is right and lowers for its chip, and what it declares is well-formed."""
 
 import ast
+import functools
 import re
 
 import jax
@@ -19,6 +20,10 @@ CASE_KEYS = {"name", "params", "test", "score", "hidden", "tolerance"}
 every_task = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS.keys())
 
 
+SEED = 17
+
+
+@functools.cache
 def smallest(task):
     """The tested case with the fewest argument bytes."""
     def size(case):
@@ -26,6 +31,14 @@ def smallest(task):
         return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
 
     return min(task.tested_cases(), key=size)
+
+
+@functools.cache
+def expected_at(task, seed):
+    """(smallest case, dynamic arguments, static arguments, outputs of the reference)."""
+    case = smallest(task)
+    dynamic, static = task.inputs(case, seed)
+    return case, dynamic, static, library.run_plain(task.module("reference").computation, dynamic, static)
 
 
 def test_library_has_its_tasks():
@@ -69,18 +82,14 @@ def test_inputs_come_from_the_generator_alone(task):
 
 @every_task
 def test_baseline_equals_reference(task):
-    case = smallest(task)
-    dynamic, static = task.inputs(case, seed=17)
-    expected = library.run_plain(task.module("reference").computation, dynamic, static)
+    case, dynamic, static, expected = expected_at(task, SEED)
     actual = library.run_interpreted(task.module("baseline").computation, dynamic, static)
     assert not library.mismatch(actual, expected, tolerances(task, case, expected), task.config.get("compare", "exact_order"))
 
 
 @every_task
 def test_tolerance_is_neither_vacuous_nor_met_by_constants(task):
-    case = smallest(task)
-    dynamic, static = task.inputs(case, seed=17)
-    expected = library.run_plain(task.module("reference").computation, dynamic, static)
+    case, _, _, expected = expected_at(task, SEED)
     compare = task.config.get("compare", "exact_order")
     allowed = tolerances(task, case, expected)
     for fill in (np.zeros_like, np.ones_like, lambda leaf: np.full_like(leaf, np.mean(np.asarray(leaf, np.float64)))):
@@ -89,10 +98,9 @@ def test_tolerance_is_neither_vacuous_nor_met_by_constants(task):
 
 @every_task
 def test_outputs_depend_on_the_inputs(task):
-    case = smallest(task)
-    reference = task.module("reference").computation
-    outputs = [library.run_plain(reference, *task.inputs(case, seed)) for seed in (1, 2)]
-    assert library.mismatch(*outputs, tolerances(task, case, outputs[0]), task.config.get("compare", "exact_order"))
+    case, _, _, first = expected_at(task, SEED)
+    _, _, _, second = expected_at(task, SEED + 1)
+    assert library.mismatch(first, second, tolerances(task, case, first), task.config.get("compare", "exact_order"))
 
 
 @every_task
@@ -119,9 +127,7 @@ def test_baseline_declares_tunables(task):
 def test_baseline_is_right_at_its_largest_blocks(task):
     path = task.directory / "baseline.py"
     largest = {tunable.name: max(tunable.choices) for tunable in library.tunables(path)}
-    case = smallest(task)
-    dynamic, static = task.inputs(case, seed=5)
-    expected = library.run_plain(task.module("reference").computation, dynamic, static)
+    case, dynamic, static, expected = expected_at(task, SEED)
     actual = library.run_interpreted(task.module("baseline", largest).computation, dynamic, static)
     assert not library.mismatch(actual, expected, tolerances(task, case, expected), task.config.get("compare", "exact_order"))
 
