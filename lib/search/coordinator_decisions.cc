@@ -19,6 +19,15 @@ Cost CandidateCost() {
   return cost;
 }
 
+// What is reserved for nodes that wait for their first evaluation.
+std::int64_t WaitingCredits(const RunState& state) {
+  std::int64_t credits = 0;
+  for (const auto& [id, task] : state.tasks()) {
+    if (!task.in_flight && task.purpose == EvaluationPurpose::kScore) ++credits;
+  }
+  return credits;
+}
+
 std::string ReplyKey(const SampleKey& key) {
   return absl::StrCat("d", ToNumber(key.order.decision), "/o", key.order.order_index, "/s", key.sample);
 }
@@ -162,9 +171,12 @@ bool Coordinator::DispatchEvaluation(NodeId node, EvaluationPurpose purpose, con
                                      std::optional<OrderKey> order, std::uint32_t attempt, bool has_credit) {
   const Cost reserve = EvaluationReserve();
   Cost missing = reserve;
-  if (has_credit) missing.evaluations = 0;
+  BudgetView budget = state_->budget();
+  // The node has a reservation of its own. Those of other nodes do not count either: a budget that was lowered below what waits is still
+  // there to be spent.
+  if (has_credit) budget.reserved.evaluations -= WaitingCredits(*state_);
   if (purpose == EvaluationPurpose::kOrder) missing += HeldForConfirmation();
-  if (!state_->budget().Allows(missing, &blocked_by_)) return false;
+  if (!budget.Allows(missing, &blocked_by_)) return false;
 
   EvaluationDispatched event;
   event.work = state_->next_work();

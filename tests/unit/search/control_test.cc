@@ -184,6 +184,24 @@ TEST_CASE("the budget can be raised while a search runs") {
   CHECK(harness.journal->All<HintAdded>()[0].text == "try larger blocks");
 }
 
+TEST_CASE("a budget below what waits is still spent") {
+  ControlHarness harness;
+  harness.options.evaluate_workers = 1;
+  harness.answer = [&](const EvaluateArgs& args) -> absl::StatusOr<Evaluation> {
+    const std::size_t order = std::hash<std::string>()(args.request.idempotency_key);
+    if (absl::Status status = harness.clock.SleepFor(absl::Seconds(100), order, args.stop); !status.ok()) return status;
+    return MakeTimedEvaluation({1.0});
+  };
+  const SearchResult result = harness.RunAnd(6, [](Search& search) {
+    Budget budget;
+    budget.evaluations = 3;
+    search.SetBudget(budget);
+  });
+  CHECK(result.reason == "budget: evaluations");
+  CHECK(result.cost.evaluations == 3);
+  CheckJournal(*harness.journal);
+}
+
 TEST_CASE("controls may come before and after the run") {
   ControlHarness harness;
   harness.search = harness.Create();
