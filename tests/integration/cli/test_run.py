@@ -206,7 +206,8 @@ def test_task_check_and_doctor(maxkernel, task):
     assert check.code == 0 and "tuned is admitted" in check.out, check
     refused = write_task(maxkernel.folder, "refused", reference="# admit: task_failed\ndef computation(x):\n    return x\n")
     check = maxkernel("task", "check", refused, "--json")
-    assert check.code in (1, 2, 3), check
+    report = json.loads(check.out)
+    assert check.code == 3 and not report["admitted"] and "reference.py:7" in report["findings"][0]["message"], check
     doctor = maxkernel("doctor", "--json")
     findings = {finding["what"]: finding for finding in json.loads(doctor.out)["findings"]}
     assert findings["fidelity estimate"]["works"] and not findings["fidelity device"]["works"], doctor
