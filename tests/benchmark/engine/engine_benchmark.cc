@@ -167,10 +167,10 @@ nlohmann::json Row(const std::string& metric, const std::string& unit, std::int6
   const char* python = std::getenv("MAXKERNEL_PYTHON");
   const double own = NumberFrom(absl::StrCat(Quote(std::filesystem::read_symlink("/proc/self/exe").string()), arguments));
   const double peer = NumberFrom(absl::StrCat(Quote(python == nullptr ? "python3" : python), " ", Quote(MAXKERNEL_ENGINE_PEER), arguments));
-  return {{"metric", absl::StrCat(metric, " (", nodes, " nodes)")},
+  return {{"metric", metric},
           {"value", own},
           {"unit", unit},
-          {"peer", "the same loop in Python"},
+          {"peer", absl::StrCat("the same loop in Python, ", nodes, " nodes")},
           {"peer_value", peer},
           {"ratio", own / peer}};
 }

@@ -14,7 +14,7 @@ PROGRAMS = ("engine", "evald")
 def rows_of(name, folder):
     result = pathlib.Path(folder) / f"{name}.json"
     program = BUILD / "tests" / "benchmark" / name / f"{name}_benchmark"
-    subprocess.run([program, "--json", result], check=True)
+    subprocess.run([program, "--json", result], check=True, cwd=BUILD)
     return json.loads(result.read_text(encoding="utf-8"))["rows"]
 
 
