@@ -25,7 +25,7 @@ struct ProcessRequest {
   absl::Duration deadline = absl::InfiniteDuration();  // from the start of the process
   std::size_t output_limit = 1 << 20;     // kept of standard output and of standard error, each
   std::size_t frame_limit = 16 << 20;
-  std::size_t frames_limit = 100000;
+  std::size_t frames_limit = 10000;
   std::stop_token stop;
   std::function<FrameAction(std::string frame)> on_frame;  // called from Run's thread
   // Asked several times per second: a text ends the process for that reason. May be empty.

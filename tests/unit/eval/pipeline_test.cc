@@ -95,7 +95,7 @@ TEST_CASE("Whatever the author's process does is the candidate's verdict", "[san
            Expectation{"# author: close", Verdict::kCrashed, 1, "before it gave a result"},
            Expectation{"# author: wrong", Verdict::kCrashed, 1, "cases.samples_s: expected positive"},
            Expectation{"# author: flood 40", Verdict::kCrashed, 1, "last words"},
-           Expectation{"# author: progress_flood", Verdict::kCrashed, 1, "more than 100000 frames"},
+           Expectation{"# author: progress_flood", Verdict::kCrashed, 1, "more than 10000 frames"},
            Expectation{"# author: task_failed the task is bad", Verdict::kRejected, 1, "the task is bad"},
            Expectation{"# author: infra_failed the machine is bad", Verdict::kRejected, 1, "the machine is bad"},
        }) {
