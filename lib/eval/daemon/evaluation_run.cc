@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/eval/daemon/file_descriptor.h"
 #include "maxkernel/internal/strings.h"
@@ -239,10 +240,11 @@ absl::StatusOr<fs::path> EvaluationRun::ReferenceView() const {
   absl::StatusOr<fs::path> view = scratch_.Make("measure");
   if (!view.ok()) return view.status();
   std::vector<fs::path> files = {*reference_ / "signature.json"};
-  for (const SnapshotCase& entry : job_.task.cases) {
-    const fs::path scalars = *reference_ / absl::StrCat(entry.name, ".scalars.npz");
-    if (fs::exists(scalars)) files.push_back(scalars);
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(*reference_, error)) {
+    if (absl::EndsWith(entry.path().string(), ".scalars.npz")) files.push_back(entry.path());
   }
+  if (error) return absl::InternalError(absl::StrCat("list '", reference_->string(), "': ", error.message()));
   for (const fs::path& file : files) {
     if (absl::Status status = LinkInto(file, *view); !status.ok()) return status;
   }
@@ -336,8 +338,11 @@ absl::Status EvaluationRun::Merge(const RoleVerdict& verdict) {
     if (const double* number = std::get_if<double>(&value)) evaluation_.facts[name] = *number;
   }
   for (const RunnerCase& found : verdict.result.cases) {
-    const auto own = std::find_if(evaluation_.cases.begin(), evaluation_.cases.end(),
-                                  [&](const CaseResult& entry) { return entry.name == found.result.name; });
+    auto own = std::find_if(evaluation_.cases.begin(), evaluation_.cases.end(),
+                            [&](const CaseResult& entry) { return entry.name == found.result.name; });
+    if (own == evaluation_.cases.end() && AnyCase(&SnapshotCase::all_cases)) {
+      own = evaluation_.cases.insert(own, CaseResult{.name = found.result.name});
+    }
     if (own == evaluation_.cases.end()) {
       return absl::UnavailableError(absl::StrCat("the runner reports a case '", found.result.name, "' that the task does not have"));
     }

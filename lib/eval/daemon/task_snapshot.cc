@@ -41,7 +41,8 @@ absl::StatusOr<SnapshotCase> ReadCase(const Json& json) {
     const char* name;
     bool* value;
   };
-  for (const Flag flag : {Flag{"hidden", &result.hidden}, Flag{"test", &result.test}, Flag{"score", &result.score}}) {
+  for (const Flag flag : {Flag{"hidden", &result.hidden}, Flag{"test", &result.test}, Flag{"score", &result.score},
+                          Flag{"all_cases", &result.all_cases}}) {
     absl::StatusOr<bool> value = ReadFlag(json, flag.name, *flag.value);
     if (!value.ok()) return value.status();
     *flag.value = *value;

@@ -16,6 +16,7 @@ struct SnapshotCase {
   bool hidden = false;
   bool test = true;
   bool score = true;
+  bool all_cases = false;  // stands for one case per input set, whose number only the runner finds out
 };
 
 // A task as a request brought it, checked.
