@@ -77,17 +77,17 @@ absl::StatusOr<ExitCode> Optimize(const OptimizeArgs& args) {
   if (!settings.ok()) return settings.status();
   if (absl::Status status = ReadLlmKey(*settings); !status.ok()) return status;
   const absl::StatusOr<RunSpecification> specification = MakeSpecification(args, *source);
+  absl::Status status = specification.status();
+  if (status.ok()) {
+    const std::unique_ptr<Clock> clock = MakeSystemClock();
+    status = MakePolicies(*settings, specification->task, *clock).status();
+  }
   // A program that names the folder waits for the result file in it, whatever happens; nobody waits for one in a folder yet unnamed.
-  if (!specification.ok() && args.run.empty()) return specification.status();
+  if (!status.ok() && args.run.empty()) return status;
   const absl::StatusOr<RunFolder> folder =
       RunFolder::Create(args.run.empty() ? DefaultRunFolder(specification->task->name, absl::Now()) : args.run);
   if (!folder.ok()) return folder.status();
-  if (!specification.ok()) return WriteFailure(*folder, nullptr, specification.status());
-  // Wrong policies are an error before there is a run.
-  const std::unique_ptr<Clock> clock = MakeSystemClock();
-  if (const auto policies = MakePolicies(*settings, specification->task, *clock); !policies.ok()) {
-    return WriteFailure(*folder, specification->task.get(), policies.status());
-  }
+  if (!status.ok()) return WriteFailure(*folder, specification.ok() ? specification->task.get() : nullptr, status);
   return Start(args, *folder, *specification, *std::move(settings));
 }
 

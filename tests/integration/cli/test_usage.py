@@ -66,6 +66,7 @@ def test_wrong_settings(maxkernel, task, arguments, message):
     outcome = maxkernel("optimize", task, *arguments)
     assert outcome.code == 1, outcome
     assert message in outcome.err, outcome
+    assert not (maxkernel.folder / "runs").exists()
 
 
 @pytest.mark.parametrize("text, message", [
