@@ -1,9 +1,11 @@
 #include "lib/task/yaml_reader.h"
 
+#include <yaml-cpp/eventhandler.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
+#include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -73,17 +75,36 @@ bool IsInfiniteOrNan(std::string_view text) {
   return lower == ".inf" || lower == "-.inf" || lower == ".nan";
 }
 
+// Takes no notice of anything.
+class Ignore final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// YAML::Load ignores all documents but the first, and YAML::LoadAll of "," in yaml-cpp 0.7 never ends.
+bool HasSeveralDocuments(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Ignore ignore;
+  return parser.HandleNextDocument(ignore) && parser.HandleNextDocument(ignore);
+}
+
 std::string WithLine(const std::string& file, int line) { return line > 0 ? absl::StrCat(file, ":", line) : file; }
 
 }  // namespace
 
 absl::StatusOr<YamlValue> YamlValue::Parse(const std::string& file, const std::string& text) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      return absl::InvalidArgumentError(absl::StrCat(file, ": expected one YAML document, got ", documents.size()));
-    }
-    return YamlValue(file, documents.empty() ? YAML::Node() : documents.front(), 1, "");
+    if (HasSeveralDocuments(text)) return absl::InvalidArgumentError(absl::StrCat(file, ": expected one YAML document, got several"));
+    return YamlValue(file, YAML::Load(text), 1, "");
   } catch (const YAML::Exception& error) {
     return absl::InvalidArgumentError(absl::StrCat(WithLine(file, error.mark.is_null() ? 0 : error.mark.line + 1), ": not valid YAML: ", error.msg));
   }

@@ -155,7 +155,8 @@ TEST_CASE("What is no YAML mapping is refused with its line") {
   CHECK_THAT(ErrorOf("name: t\n  bad indent: [\n"), Contains("task.yaml:2: not valid YAML"));
   CHECK(ErrorOf("") == "task.yaml:1: expected a mapping of settings, beginning with name, got nothing");
   CHECK(ErrorOf("- a\n") == "task.yaml:1: expected a mapping of settings, beginning with name, got a list");
-  CHECK(ErrorOf("name: a\n---\nname: b\n") == "task.yaml: expected one YAML document, got 2");
+  CHECK(ErrorOf("name: a\n---\nname: b\n") == "task.yaml: expected one YAML document, got several");
+  CHECK(ErrorOf(",") == "task.yaml: expected one YAML document, got several");
   CHECK(ErrorOf("name: t\n# \xff\n") == "task.yaml:2: is not UTF-8");
   CHECK_THAT(ErrorOf("{? [a]: b}"), Contains("expected a name as the key"));
 }
