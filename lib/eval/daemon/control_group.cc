@@ -4,12 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <map>
 #include <sstream>
 #include <thread>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -62,22 +63,30 @@ bool CanMakeFolderIn(const fs::path& parent) {
   return true;
 }
 
-// "maxkernel-evald.PID.N"
-constexpr char kGroupPrefix[] = "maxkernel-evald.";
+// "maxkernel-evald.NAMESPACE.PID.N": a process id means something only within its namespace of process ids.
+std::string GroupPrefix() {
+  std::error_code error;
+  std::string space = fs::read_symlink("/proc/self/ns/pid", error).string();
+  space.erase(std::remove_if(space.begin(), space.end(), [](char c) { return !absl::ascii_isdigit(static_cast<unsigned char>(c)); }), space.end());
+  return absl::StrCat("maxkernel-evald.", space, ".");
+}
 
-// What daemons that were killed could not remove.
+// What daemons that were killed could not remove. A sandbox that was only being set up when its daemon died is still there: bubblewrap ties
+// its inner process to the outer one at the end of the set-up.
 void RemoveLeftOvers(const fs::path& parent) {
+  const std::string prefix = GroupPrefix();
   std::vector<fs::path> left_over;
   std::error_code error;
   for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename();
+    if (!absl::StartsWith(name, prefix)) continue;
     pid_t pid = 0;
-    if (!absl::StartsWith(name, kGroupPrefix)) continue;
-    const std::vector<std::string> parts = absl::StrSplit(name, '.');
-    if (parts.size() != 3 || !absl::SimpleAtoi(parts[1], &pid) || ::kill(pid, 0) == 0 || errno != ESRCH) continue;
+    const std::vector<std::string> rest = absl::StrSplit(name.substr(prefix.size()), '.');
+    if (rest.size() != 2 || !absl::SimpleAtoi(rest[0], &pid) || ::kill(pid, 0) == 0 || errno != ESRCH) continue;
     left_over.push_back(entry->path());
   }
-  for (const fs::path& folder : left_over) ::rmdir(folder.c_str());
+  // Its end kills what is in it.
+  for (const fs::path& folder : left_over) ControlGroup ended({folder});
 }
 
 struct Membership {
@@ -197,7 +206,7 @@ std::unique_ptr<ControlGroupFactory> ControlGroupFactory::Detect(const fs::path&
 }
 
 absl::StatusOr<std::unique_ptr<ControlGroup>> ControlGroupFactory::Make(const ControlGroupLimits& limits) {
-  const std::string name = absl::StrCat(kGroupPrefix, ::getpid(), ".", next_.fetch_add(1));
+  const std::string name = absl::StrCat(GroupPrefix(), ::getpid(), ".", next_.fetch_add(1));
   std::vector<fs::path> folders;
   for (const Hierarchy& hierarchy : hierarchies_) {
     const fs::path folder = hierarchy.parent / name;

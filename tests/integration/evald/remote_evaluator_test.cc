@@ -380,6 +380,34 @@ TEST_CASE("A killed daemon's finished results are answered from disk, its scratc
   CHECK(again->stages == stages);
 }
 
+TEST_CASE("A daemon killed while sandboxes start leaves no process behind once it is started again") {
+  TemporaryFolder folder;
+  const std::string state = (folder.path() / "state").string();
+  for (int round = 0; round < 20; ++round) {
+    DaemonProcess daemon(folder.path(), "127.0.0.1:0");
+    REQUIRE(daemon.running());
+    std::stop_source stop;
+    std::vector<std::unique_ptr<Evaluator>> evaluators;
+    std::vector<std::thread> clients;
+    std::atomic<bool> started = false;
+    for (int i = 0; i < 2; ++i) {
+      evaluators.push_back(Connect(daemon.address()));
+      clients.emplace_back([&, i, evaluator = evaluators.back().get()] {
+        (void)Evaluate(*evaluator, Request(absl::StrCat(round, " ", i), absl::StrCat("# ", round, " ", i)), stop.get_token(),
+                       [&](std::string_view) { started = true; });
+      });
+    }
+    Eventually([&] { return started.load(); });
+    absl::SleepFor(absl::Microseconds(700 * round));
+    daemon.Signal(SIGKILL);
+    daemon.Wait();
+    stop.request_stop();
+    for (std::thread& client : clients) client.join();
+  }
+  if (const DaemonProcess last(folder.path(), "127.0.0.1:0"); last.Log().find("\"control_groups\":\"none\"") != std::string::npos) return;
+  CHECK(testing::CountProcessesWithArgument(state + "/scratch") == 0);
+}
+
 TEST_CASE("A client outlives the death of its daemon in the middle of an evaluation") {
   TemporaryFolder folder;
   auto daemon = std::make_unique<DaemonProcess>(folder.path(), "127.0.0.1:0");

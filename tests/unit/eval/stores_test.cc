@@ -294,14 +294,19 @@ TEST_CASE("Version 2 control groups are made beside the daemon's own, with limit
   Write(folder.path() / "self", "0::/user/daemon\n");
   Write(folder.path() / "mounts", "cgroup2 " + mount.string() + " cgroup2 rw 0 0\n");
   // Of a daemon that is gone, and of one that is not.
-  fs::create_directories(mount / "user" / "maxkernel-evald.999999999.1");
-  fs::create_directories(mount / "user" / absl::StrCat("maxkernel-evald.", ::getpid(), ".77"));
+  std::string space = fs::read_symlink("/proc/self/ns/pid").string();  // "pid:[4026531836]"
+  space = space.substr(5, space.size() - 6);
+  const fs::path gone = mount / "user" / absl::StrCat("maxkernel-evald.", space, ".999999999.1");
+  const fs::path alive = mount / "user" / absl::StrCat("maxkernel-evald.", space, ".", ::getpid(), ".77");
+  const fs::path elsewhere = mount / "user" / "maxkernel-evald.1.999999999.1";
+  for (const fs::path& group : {gone, alive, elsewhere}) fs::create_directories(group);
   // A plain file takes any text, as the kernel's takes controllers that exist.
   const auto factory = ControlGroupFactory::Detect(folder.path() / "self", folder.path() / "mounts");
   REQUIRE(factory != nullptr);
   CHECK_THAT(factory->description(), Catch::Contains("version 2"));
-  CHECK_FALSE(fs::exists(mount / "user" / "maxkernel-evald.999999999.1"));
-  CHECK(fs::exists(mount / "user" / absl::StrCat("maxkernel-evald.", ::getpid(), ".77")));
+  CHECK_FALSE(fs::exists(gone));
+  CHECK(fs::exists(alive));
+  CHECK(fs::exists(elsewhere));
   const auto group = factory->Make({1 << 20, 77});
   REQUIRE(group.ok());
   const std::vector<std::string> entries = (*group)->EntryFiles();
