@@ -9,7 +9,7 @@ namespace maxkernel {
 
 struct ObserveArgs {
   const Event& event;       // already durable
-  const GraphView& graph;   // valid during the call
+  const GraphView& graph;   // valid during the call; may be ahead of the event by what was committed together with it
   const BudgetView& budget;
 };
 

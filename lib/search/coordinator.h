@@ -168,7 +168,6 @@ class Coordinator final : public Search {
   absl::Status fault_;                         // a policy's
   std::vector<PolicyFault> replayed_faults_;
   bool journal_failed_ = false;
-  bool ended_ = false;
   std::string end_reason_;
   std::map<const SearchObserver*, int> observer_failures_;
 };

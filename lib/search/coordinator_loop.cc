@@ -61,7 +61,6 @@ SearchResult Coordinator::Run() {
     expand_pool_.reset();
     evaluate_pool_.reset();
   }
-  ended_ = true;
   return Result();
 }
 
@@ -334,12 +333,13 @@ SearchResult Coordinator::Result() const {
 }
 
 void Coordinator::Emit(EventBody body) {
-  const Event event{state_->next_sequence(), now_, std::move(body)};
+  Event event{state_->next_sequence(), now_, std::move(body)};
   const absl::Status applied = state_->Apply(event);
   MAXKERNEL_CHECK(applied.ok());
-  group_.push_back(event);
   OnApplied(event);
-  TakeFaults(policies_.Deliver(event, state_->graph()));
+  std::vector<PolicyFault> faults = policies_.Deliver(event, state_->graph());
+  group_.push_back(std::move(event));
+  TakeFaults(std::move(faults));
 }
 
 // What the coordinator derives from events, live or replayed.
