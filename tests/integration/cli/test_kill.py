@@ -78,7 +78,8 @@ class Killer:
             for key, count in settled.items():
                 assert paid[key] == count, f"{key} was paid for again"
             settled = {key: paid[key] for key in paid if self.is_settled(key, run, events)}
-            if ended:
+            # A kill can come after the last event and before the process leaves.
+            if ended or (events and events[-1]["event"] == "run_ended"):
                 return events
             command = ("resume", name) if (run / "specification.json").exists() else command
 
